@@ -1,0 +1,693 @@
+#include "json/tape.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace callgate::json {
+
+enum class Tape::Fault : std::uint8_t {
+    none,
+    too_large,
+    too_deep,
+    too_many_nodes,
+    unexpected_end,
+    unexpected_character,
+    byte_order_mark,
+    control_character,
+    bad_escape,
+    bad_surrogate,
+    bad_utf8,
+    bad_number,
+    number_out_of_range,
+    inexact_integer,
+    duplicate_key,
+    trailing_text,
+};
+
+namespace {
+
+// Behind the copied text: the scanner may load 16 bytes from any place in it, and stops at the NULs.
+constexpr std::size_t kPadding = 32;
+// Building and destroying a Value recurses; a configured depth beyond this is treated as this.
+constexpr std::size_t kDeepest = 10'000;
+// Cells, counts and lengths are 32-bit.
+constexpr std::size_t kLargestText = 0xFFFF'0000u;
+constexpr std::size_t kSmallObject = 16;
+
+constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
+
+std::uint64_t load8(const char* at) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+// The first eight bytes of a key, zero-filled: two keys of at most eight bytes are equal exactly when these and
+// their lengths are.
+std::uint64_t head_of(const Cell& key) noexcept {
+    const std::uint64_t word = load8(key.text);
+    return key.size >= 8 ? word : word & ((std::uint64_t{1} << (key.size * 8)) - 1);
+}
+
+// Unknown to whoever writes the document, so that it cannot be made of colliding keys.
+std::uint64_t hash_seed() {
+    static const std::uint64_t seed = [] {
+        std::uint64_t value = 0x9E37'79B9'7F4A'7C15u;
+        [[maybe_unused]] const auto got = ::getrandom(&value, sizeof value, GRND_NONBLOCK);
+        return value | 1;
+    }();
+    return seed;
+}
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t hash_key(const Cell& key, std::uint64_t seed) noexcept {
+    std::uint64_t h = seed ^ (key.size * 0x9E37'79B9'7F4A'7C15u);
+    const char* at = key.text;
+    std::size_t left = key.size;
+    const auto mix = [&](std::uint64_t word) {
+        const auto product = static_cast<Wide>(h ^ word) * 0xD6E8'FEB8'6659'FD93u;
+        h = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ seed;
+    };
+    for (; left >= 8; left -= 8, at += 8) mix(load8(at));
+    if (left > 0) mix(load8(at) & ((std::uint64_t{1} << (left * 8)) - 1));
+    return h ^ (h >> 32);
+}
+
+// The length of the UTF-8 sequence at `at` (Unicode table 3-7), 0 when it is not well-formed. NUL padding makes
+// reading ahead safe.
+std::size_t utf8_sequence(const char* at) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
+    const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        if (!tail(1) || !tail(2)) return 0;
+        if (lead == 0xE0 && byte(1) < 0xA0) return 0;
+        if (lead == 0xED && byte(1) > 0x9F) return 0;
+        return 3;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        if (!tail(1) || !tail(2) || !tail(3)) return 0;
+        if (lead == 0xF0 && byte(1) < 0x90) return 0;
+        if (lead == 0xF4 && byte(1) > 0x8F) return 0;
+        return 4;
+    }
+    return 0;
+}
+
+// How many bytes from `at` on are plain string content: ASCII, no quote, backslash or control character.
+// At most 16 are looked at.
+std::size_t plain_run(const char* at) noexcept {
+#if defined(__SSE2__)
+    const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i quote = _mm_cmpeq_epi8(chunk, _mm_set1_epi8('"'));
+    const __m128i escape = _mm_cmpeq_epi8(chunk, _mm_set1_epi8('\\'));
+    // Signed comparison: bytes from 0x80 up are negative, so this finds controls and non-ASCII in one step.
+    const __m128i special = _mm_cmplt_epi8(chunk, _mm_set1_epi8(0x20));
+    const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), special)));
+    return found == 0 ? 16 : static_cast<std::size_t>(std::countr_zero(found));
+#else
+    for (std::size_t i = 0; i < 16; ++i) {
+        const auto c = static_cast<unsigned char>(at[i]);
+        if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\') return i;
+    }
+    return 16;
+#endif
+}
+
+int hex_digit(char c) noexcept {
+    if (is_digit(c)) return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// Four hex digits, or -1.
+int hex4(const char* at) noexcept {
+    int value = 0;
+    for (int i = 0; i < 4; ++i) {
+        const int digit = hex_digit(at[i]);
+        if (digit < 0) return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+char* put_utf8(char* out, std::uint32_t c) noexcept {
+    const auto put = [&](std::uint32_t byte) { *out++ = static_cast<char>(byte); };
+    if (c < 0x80) {
+        put(c);
+    } else if (c < 0x800) {
+        put(0xC0 | (c >> 6));
+        put(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        put(0xE0 | (c >> 12));
+        put(0x80 | ((c >> 6) & 0x3F));
+        put(0x80 | (c & 0x3F));
+    } else {
+        put(0xF0 | (c >> 18));
+        put(0x80 | ((c >> 12) & 0x3F));
+        put(0x80 | ((c >> 6) & 0x3F));
+        put(0x80 | (c & 0x3F));
+    }
+    return out;
+}
+
+// True when the integer literal [first, last) is exactly the double `value`.
+bool is_exactly(const char* first, const char* last, double value) {
+    char digits[400];
+    const auto printed = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, 0);
+    return printed.ec == std::errc() &&
+           std::string_view(first, static_cast<std::size_t>(last - first)) ==
+               std::string_view(digits, static_cast<std::size_t>(printed.ptr - digits));
+}
+
+}  // namespace
+
+// One scan. Works on the padded copy, so that no step needs a bounds check: the NULs behind the text end every
+// loop.
+class Tape::Run {
+public:
+    Run(Tape& tape, std::size_t size, const ParseLimits& limits)
+        : tape_(tape),
+          begin_(tape.text_.get()),
+          at_(begin_),
+          end_(begin_ + size),
+          deepest_(std::min(limits.max_depth, kDeepest)),
+          nodes_left_(limits.max_nodes) {}
+
+    bool document() {
+        skip_space();
+        if (at_ != end_ && static_cast<unsigned char>(*at_) == 0xEF) return stop(Fault::byte_order_mark);
+        if (!values()) return false;
+        skip_space();
+        return at_ == end_ || stop(Fault::trailing_text);
+    }
+
+private:
+    bool stop(Fault fault) { return stop(fault, at_); }
+    bool stop(Fault fault, const char* where) {
+        tape_.fault_ = fault;
+        tape_.fault_byte_ = static_cast<std::size_t>(where - begin_);
+        return false;
+    }
+    bool unexpected() { return stop(at_ >= end_ ? Fault::unexpected_end : Fault::unexpected_character); }
+
+    void skip_space() noexcept {
+        while (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r') ++at_;
+    }
+
+    Cell& push(CellKind kind) {
+        if (cell_count_ == tape_.cell_capacity_) [[unlikely]]
+            tape_.grow_cells();
+        Cell& cell = tape_.cells_[cell_count_++];
+        cell.kind = kind;
+        return cell;
+    }
+
+    // The loop over all values of the document; containers are kept on frames_, not on the stack.
+    bool values() {
+        auto& frames = tape_.frames_;
+        frames.clear();
+        for (;;) {
+            if (nodes_left_ == 0) [[unlikely]]
+                return stop(Fault::too_many_nodes);
+            --nodes_left_;
+            switch (*at_) {
+                case '{':
+                case '[': {
+                    if (frames.size() == deepest_) [[unlikely]]
+                        return stop(Fault::too_deep);
+                    const bool is_object = *at_ == '{';
+                    frames.push_back({static_cast<std::uint32_t>(cell_count_), 0, is_object});
+                    push(is_object ? CellKind::object : CellKind::array);
+                    ++at_;
+                    skip_space();
+                    if (*at_ == (is_object ? '}' : ']')) break;
+                    frames.back().count = 1;
+                    if (is_object && !key()) return false;
+                    continue;
+                }
+                case '"':
+                    if (!string(push(CellKind::string))) return false;
+                    break;
+                case 't':
+                    if (!word("true")) return false;
+                    push(CellKind::boolean).truth = true;
+                    break;
+                case 'f':
+                    if (!word("false")) return false;
+                    push(CellKind::boolean).truth = false;
+                    break;
+                case 'n':
+                    if (!word("null")) return false;
+                    push(CellKind::null);
+                    break;
+                default:
+                    if (*at_ != '-' && !is_digit(*at_)) return unexpected();
+                    if (!number()) return false;
+            }
+            // A value ended here; so may the containers around it.
+            for (;;) {
+                if (frames.empty()) return true;
+                Frame& top = frames.back();
+                skip_space();
+                if (*at_ == ',') {
+                    ++at_;
+                    ++top.count;
+                    skip_space();
+                    if (top.is_object && !key()) return false;
+                    break;
+                }
+                if (*at_ != (top.is_object ? '}' : ']')) return unexpected();
+                ++at_;
+                if (!close(top)) return false;
+                frames.pop_back();
+            }
+        }
+    }
+
+    bool close(const Frame& frame) {
+        Cell& cell = tape_.cells_[frame.cell];
+        cell.size = frame.count;
+        // Cells may still move; the index becomes a pointer when the scan is over.
+        cell.u = cell_count_;
+        return !frame.is_object || frame.count < 2 || keys_are_unique(frame);
+    }
+
+    bool key() {
+        if (*at_ != '"') return unexpected();
+        if (!string(push(CellKind::string))) return false;
+        skip_space();
+        if (*at_ != ':') return unexpected();
+        ++at_;
+        skip_space();
+        return true;
+    }
+
+    bool word(std::string_view expected) {
+        // Literals are short and the text is padded, so the comparison never leaves the buffer.
+        if (std::memcmp(at_, expected.data(), expected.size()) != 0) return unexpected();
+        at_ += expected.size();
+        return true;
+    }
+
+    bool string(Cell& cell) {
+        char* const start = at_ + 1;
+        char* from = start;
+        for (;;) {
+            const std::size_t run = plain_run(from);
+            from += run;
+            if (run == 16) continue;
+            if (*from == '"') [[likely]] {
+                cell.text = start;
+                cell.size = static_cast<std::uint32_t>(from - start);
+                at_ = from + 1;
+                return true;
+            }
+            if (static_cast<unsigned char>(*from) >= 0x80) {
+                const std::size_t length = utf8_sequence(from);
+                if (length == 0) return stop(Fault::bad_utf8, from);
+                from += length;
+                continue;
+            }
+            if (*from == '\\') return escaped_string(cell, start, from);
+            return stop(from >= end_ ? Fault::unexpected_end : Fault::control_character, from);
+        }
+    }
+
+    // From the first escape on the string is decoded in place: what is written is never longer than what was read.
+    bool escaped_string(Cell& cell, char* start, char* from) {
+        char* out = from;
+        for (;;) {
+            const auto c = static_cast<unsigned char>(*from);
+            if (c == '"') {
+                cell.text = start;
+                cell.size = static_cast<std::uint32_t>(out - start);
+                at_ = from + 1;
+                return true;
+            }
+            if (c == '\\') {
+                if (!escape(from, out)) return false;
+            } else if (c >= 0x80) {
+                const std::size_t length = utf8_sequence(from);
+                if (length == 0) return stop(Fault::bad_utf8, from);
+                std::memmove(out, from, length);
+                out += length;
+                from += length;
+            } else if (c < 0x20) {
+                return stop(from >= end_ ? Fault::unexpected_end : Fault::control_character, from);
+            } else {
+                *out++ = *from++;
+            }
+        }
+    }
+
+    bool escape(char*& from, char*& out) {
+        switch (from[1]) {
+            case '"':
+            case '\\':
+            case '/':
+                *out++ = from[1];
+                break;
+            case 'b':
+                *out++ = '\b';
+                break;
+            case 'f':
+                *out++ = '\f';
+                break;
+            case 'n':
+                *out++ = '\n';
+                break;
+            case 'r':
+                *out++ = '\r';
+                break;
+            case 't':
+                *out++ = '\t';
+                break;
+            case 'u':
+                return unicode_escape(from, out);
+            default:
+                return stop(from + 1 >= end_ ? Fault::unexpected_end : Fault::bad_escape, from);
+        }
+        from += 2;
+        return true;
+    }
+
+    bool unicode_escape(char*& from, char*& out) {
+        const int first = hex4(from + 2);
+        if (first < 0) return stop(Fault::bad_escape, from);
+        auto c = static_cast<std::uint32_t>(first);
+        std::size_t length = 6;
+        if (c >= 0xDC00 && c <= 0xDFFF) return stop(Fault::bad_surrogate, from);
+        if (c >= 0xD800 && c <= 0xDBFF) {
+            const int second = from[6] == '\\' && from[7] == 'u' ? hex4(from + 8) : -1;
+            if (second < 0xDC00 || second > 0xDFFF) return stop(Fault::bad_surrogate, from);
+            c = 0x10000 + ((c - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00);
+            length = 12;
+        }
+        out = put_utf8(out, c);
+        from += length;
+        return true;
+    }
+
+    bool number() {
+        const char* const start = at_;
+        char* p = at_;
+        const bool negative = *p == '-';
+        if (negative) ++p;
+        if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
+
+        const char* const digits = p;
+        std::uint64_t mantissa = 0;
+        if (*p == '0') {
+            ++p;
+            if (is_digit(*p)) return stop(Fault::bad_number, p);
+        } else {
+            while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+        }
+        auto significant = p - digits;
+        if (*p != '.' && *p != 'e' && *p != 'E') {
+            at_ = p;
+            return integer(start, p, negative, mantissa, significant);
+        }
+
+        std::int64_t exponent = 0;
+        if (*p == '.') {
+            ++p;
+            if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
+            const char* const fraction = p;
+            while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+            exponent = fraction - p;
+            significant += p - fraction;
+        }
+        if (*p == 'e' || *p == 'E') {
+            ++p;
+            const bool minus = *p == '-';
+            if (minus || *p == '+') ++p;
+            if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
+            std::int64_t written = 0;
+            while (is_digit(*p)) {
+                if (written < 100'000) written = written * 10 + (*p - '0');
+                ++p;
+            }
+            exponent += minus ? -written : written;
+        }
+        at_ = p;
+
+        Cell& cell = push(CellKind::number);
+        // Both operands are exact doubles, so the one rounding of the operation is the correct one (Clinger).
+        if (significant <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
+            const auto m = static_cast<double>(mantissa);
+            const double magnitude = exponent < 0 ? m / kPowersOfTen[-exponent] : m * kPowersOfTen[exponent];
+            cell.d = negative ? -magnitude : magnitude;
+            return true;
+        }
+        double value = 0;
+        const auto parsed = std::from_chars(start, p, value);
+        if (parsed.ec == std::errc::result_out_of_range) {
+            // Underflow is no loss a writer could have meant otherwise; overflow is.
+            if (!is_tiny(start, p)) return stop(Fault::number_out_of_range, start);
+            value = negative ? -0.0 : 0.0;
+        }
+        cell.d = value;
+        return true;
+    }
+
+    // from_chars reports overflow and underflow alike; strtod tells them apart (the text is NUL-terminated or
+    // followed by a character that ends a number).
+    static bool is_tiny(const char* first, const char* last) {
+        const std::string literal(first, last);
+        return std::abs(std::strtod(literal.c_str(), nullptr)) < 1.0;
+    }
+
+    bool integer(const char* first, const char* last, bool negative, std::uint64_t magnitude, std::ptrdiff_t digits) {
+        const bool fits = digits < 20 || (digits == 20 && *first == '1' && magnitude >= 10'000'000'000'000'000'000u);
+        if (fits && !negative) {
+            if (magnitude <= static_cast<std::uint64_t>(INT64_MAX)) {
+                push(CellKind::int64).i = static_cast<std::int64_t>(magnitude);
+            } else {
+                push(CellKind::uint64).u = magnitude;
+            }
+            return true;
+        }
+        if (fits && magnitude <= std::uint64_t{1} << 63) {
+            push(CellKind::int64).i = static_cast<std::int64_t>(0 - magnitude);
+            return true;
+        }
+        double value = 0;
+        const auto parsed = std::from_chars(first, last, value);
+        if (parsed.ec != std::errc()) return stop(Fault::number_out_of_range, first);
+        if (!is_exactly(first, last, value)) return stop(Fault::inexact_integer, first);
+        push(CellKind::number).d = value;
+        return true;
+    }
+
+    const Cell* after(const Cell* cell) const noexcept {
+        const bool container = cell->kind == CellKind::array || cell->kind == CellKind::object;
+        return container ? tape_.cells_.get() + cell->u : cell + 1;
+    }
+
+    static bool same_key(const Cell& a, const Cell& b) noexcept {
+        return a.size == b.size && std::memcmp(a.text, b.text, a.size) == 0;
+    }
+
+    bool keys_are_unique(const Frame& frame) {
+        const Cell* key = tape_.cells_.get() + frame.cell + 1;
+        if (frame.count > kSmallObject) return many_keys_are_unique(frame, key);
+
+        std::uint64_t heads[kSmallObject];
+        const Cell* keys[kSmallObject];
+        std::uint64_t seen = 0;
+        for (std::uint32_t i = 0; i < frame.count; ++i, key = after(key + 1)) {
+            const std::uint64_t head = head_of(*key);
+            heads[i] = head;
+            keys[i] = key;
+            // One bit per key tells most keys apart; only a shared bit needs the comparison.
+            const std::uint64_t bit = std::uint64_t{1} << (((head ^ key->size) * 0x9E37'79B9'7F4A'7C15u) >> 58);
+            if ((seen & bit) != 0) {
+                for (std::uint32_t j = 0; j < i; ++j) {
+                    if (heads[j] == head && same_key(*keys[j], *key)) return duplicate(*key);
+                }
+            }
+            seen |= bit;
+        }
+        return true;
+    }
+
+    bool many_keys_are_unique(const Frame& frame, const Cell* key) {
+        const std::uint64_t seed = hash_seed();
+        const std::size_t slots = std::bit_ceil(std::size_t{frame.count} * 2);
+        auto& table = tape_.key_table_;
+        table.assign(slots, 0);
+        const Cell* const cells = tape_.cells_.get();
+        for (std::uint32_t i = 0; i < frame.count; ++i, key = after(key + 1)) {
+            std::size_t slot = hash_key(*key, seed) & (slots - 1);
+            for (; table[slot] != 0; slot = (slot + 1) & (slots - 1)) {
+                if (same_key(cells[table[slot]], *key)) return duplicate(*key);
+            }
+            table[slot] = static_cast<std::uint32_t>(key - cells);  // never 0: cell 0 is no key
+        }
+        return true;
+    }
+
+    bool duplicate(const Cell& key) { return stop(Fault::duplicate_key, key.text - 1); }
+
+    Tape& tape_;
+    char* const begin_;
+    char* at_;
+    const char* const end_;
+    const std::size_t deepest_;
+    std::size_t nodes_left_;
+    std::size_t cell_count_ = 0;
+
+public:
+    void finish() noexcept {
+        Cell* const cells = tape_.cells_.get();
+        for (std::size_t i = 0; i < cell_count_; ++i) {
+            if (cells[i].kind >= CellKind::array) cells[i].past_last = cells + cells[i].u;
+        }
+    }
+};
+
+Tape::Tape() = default;
+Tape::~Tape() = default;
+Tape::Tape(Tape&&) noexcept = default;
+Tape& Tape::operator=(Tape&&) noexcept = default;
+
+bool Tape::make_room(std::size_t text_size) {
+    if (text_capacity_ < text_size + kPadding) {
+        text_capacity_ = std::max<std::size_t>(std::bit_ceil(text_size + kPadding), 1024);
+        text_ = std::make_unique_for_overwrite<char[]>(text_capacity_);
+    }
+    if (cell_capacity_ == 0) grow_cells();
+    return true;
+}
+
+void Tape::grow_cells() {
+    const std::size_t capacity = std::max<std::size_t>(cell_capacity_ * 2, 64);
+    auto cells = std::make_unique_for_overwrite<Cell[]>(capacity);
+    std::copy_n(cells_.get(), cell_capacity_, cells.get());
+    cells_ = std::move(cells);
+    cell_capacity_ = capacity;
+}
+
+bool Tape::scan(std::string_view text, const ParseLimits& limits) {
+    limits_ = limits;
+    if (text.size() > std::min(limits.max_bytes, kLargestText)) {
+        fault_ = Fault::too_large;
+        fault_byte_ = 0;
+        return false;
+    }
+    make_room(text.size());
+    if (!text.empty()) std::memcpy(text_.get(), text.data(), text.size());
+    std::memset(text_.get() + text.size(), 0, kPadding);
+    Run run(*this, text.size(), limits);
+    if (!run.document()) return false;
+    run.finish();
+    return true;
+}
+
+Error Tape::error(std::string_view text) const {
+    const auto before = text.substr(0, fault_byte_);
+    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+    const auto line_start = before.rfind('\n');
+    const auto column = line_start == std::string_view::npos ? fault_byte_ + 1 : fault_byte_ - line_start;
+
+    std::string_view reason;
+    std::string what;
+    switch (fault_) {
+        case Fault::none:
+            return Error(ErrorCode::internal, "No JSON text was refused.");
+        case Fault::too_large:
+            return Error(ErrorCode::invalid_arguments,
+                         fmt::format("The JSON text has {} bytes, the limit is {}. Send less, or raise the limit.",
+                                     text.size(), std::min(limits_.max_bytes, kLargestText)),
+                         {{"reason", "too_large"}, {"bytes", text.size()}, {"limit", limits_.max_bytes}});
+        case Fault::too_deep:
+            reason = "too_deep";
+            what = fmt::format("arrays and objects are nested more than {} deep",
+                               std::min(limits_.max_depth, kDeepest));
+            break;
+        case Fault::too_many_nodes:
+            reason = "too_many_nodes";
+            what = fmt::format("the document has more than {} values", limits_.max_nodes);
+            break;
+        case Fault::unexpected_end:
+            reason = "unexpected_end";
+            what = "the text ends before the document does";
+            break;
+        case Fault::unexpected_character: {
+            reason = "unexpected_character";
+            const auto c = static_cast<unsigned char>(text[fault_byte_]);
+            what = c > 0x20 && c < 0x7F ? fmt::format("unexpected character '{}'", static_cast<char>(c))
+                                        : fmt::format("unexpected byte 0x{:02X}", c);
+            if (text.substr(fault_byte_, 3) == "NaN" || text.substr(fault_byte_, 3) == "Inf")
+                what += "; JSON has no NaN or Infinity";
+            break;
+        }
+        case Fault::byte_order_mark:
+            reason = "byte_order_mark";
+            what = "the text begins with a byte order mark or other non-JSON bytes; send plain UTF-8";
+            break;
+        case Fault::control_character:
+            reason = "control_character";
+            what = fmt::format("control character 0x{:02X} inside a string; write it as an escape such as \\n or \\u{:04x}",
+                               static_cast<unsigned char>(text[fault_byte_]),
+                               static_cast<unsigned char>(text[fault_byte_]));
+            break;
+        case Fault::bad_escape:
+            reason = "bad_escape";
+            what = "unknown escape in a string; JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX";
+            break;
+        case Fault::bad_surrogate:
+            reason = "bad_surrogate";
+            what = "a \\u escape is half of a surrogate pair; it names no character";
+            break;
+        case Fault::bad_utf8:
+            reason = "bad_utf8";
+            what = "the bytes are not valid UTF-8";
+            break;
+        case Fault::bad_number:
+            reason = "bad_number";
+            what = "malformed number; leading zeros, a bare '.' or sign are not JSON";
+            break;
+        case Fault::number_out_of_range:
+            reason = "number_out_of_range";
+            what = "the number is too large for a double";
+            break;
+        case Fault::inexact_integer:
+            reason = "inexact_integer";
+            what = "the integer has more than 64 bits and no double is exactly this number; send it as a string";
+            break;
+        case Fault::duplicate_key:
+            reason = "duplicate_key";
+            what = "the object already has this key";
+            break;
+        case Fault::trailing_text:
+            reason = "trailing_text";
+            what = "text follows the document";
+            break;
+    }
+    return Error(ErrorCode::invalid_arguments,
+                 fmt::format("Not valid JSON: {} (line {}, column {}, byte {}).", what, line, column, fault_byte_),
+                 {{"reason", reason}, {"line", line}, {"column", column}, {"byte", fault_byte_}});
+}
+
+}  // namespace callgate::json
