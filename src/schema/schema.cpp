@@ -1,0 +1,51 @@
+#include <callgate/schema.h>
+
+#include <utility>
+
+#include "schema/coerce.h"
+#include "schema/compiler.h"
+#include "schema/evaluate.h"
+#include "schema/explain.h"
+#include "schema/program.h"
+#include "schema/run.h"
+
+namespace callgate::schema {
+
+Scratch::Scratch() : state_(std::make_unique<State>()) {}
+Scratch::~Scratch() = default;
+Scratch::Scratch(Scratch&&) noexcept = default;
+Scratch& Scratch::operator=(Scratch&&) noexcept = default;
+
+Result<Schema> Schema::compile(const Value& document, const CompileOptions& options) {
+    auto program = compile_program(document, options);
+    if (!program) return tl::unexpected<Error>(std::move(program.error()));
+    return Schema(std::move(*program));
+}
+
+Verdict Schema::check(const Value& instance, Scratch& scratch) const {
+    Run run(scratch.state(), program_->limits.max_steps);
+    NoRecorder silent;
+    Evaluator<ValueNode, NoRecorder> evaluator(*program_, run, silent);
+    return run.verdict(evaluator.holds(program_->root, ValueNode(instance)));
+}
+
+Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch, const json::ParseLimits& limits) const {
+    json::Tape& tape = scratch.state().tape;
+    if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
+    Run run(scratch.state(), program_->limits.max_steps);
+    NoRecorder silent;
+    Evaluator<TapeNode, NoRecorder> evaluator(*program_, run, silent);
+    return run.verdict(evaluator.holds(program_->root, TapeNode(tape.root())));
+}
+
+Explanation Schema::explain(const Value& instance, std::size_t max_violations) const {
+    return explain_instance(*program_, instance, max_violations);
+}
+
+Coerced Schema::coerce(const Value& instance, CoercionMode mode) const {
+    return coerce_instance(*program_, instance, mode);
+}
+
+Dialect Schema::dialect() const noexcept { return program_->dialect; }
+
+}  // namespace callgate::schema
