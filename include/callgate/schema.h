@@ -65,10 +65,16 @@ struct CompileOptions {
 
 enum class Verdict : std::uint8_t { valid, invalid, over_budget };
 
+/// What became of a text: the value only where the verdict is valid.
+struct Accepted {
+    Verdict verdict = Verdict::invalid;
+    Value value;
+};
+
 /// One reason why an instance is invalid.
 struct Violation {
     std::string instance_path;  ///< JSON pointer into the instance
-    std::string schema_path;    ///< JSON pointer into the schema, through `$ref`s as evaluated
+    std::string schema_path;    ///< where the keyword stands: "#/properties/a/type", behind a URI if in a resource
     std::string keyword;
     std::string message;        ///< e.g. "Missing required parameter: path"
 };
@@ -127,6 +133,10 @@ public:
 
     /// Parse and judge JSON text without building a Value. An unparsable text is the Result's error.
     Result<Verdict> check_text(std::string_view text, Scratch& scratch, const json::ParseLimits& limits = {}) const;
+
+    /// Parse and judge JSON text; the Value is built only when the verdict is valid. This is how arguments enter.
+    Result<Accepted> accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits = {},
+                            boost::json::storage_ptr memory = {}) const;
 
     /// Every violation, up to `max_violations`.
     Explanation explain(const Value& instance, std::size_t max_violations = 100) const;

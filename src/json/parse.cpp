@@ -8,52 +8,63 @@ namespace callgate::json {
 
 namespace {
 
-void fill(Value& out, const Cell* cell) {
+void fill(Array& array, const Cell* cell);
+void fill(Object& object, const Cell* cell);
+
+// Calls `put` with the cell's value in the form Boost.JSON stores it; containers are made empty and filled in place,
+// so that nothing is moved once it is built.
+template <class Put>
+void put_value(const Cell* cell, Put put) {
     switch (cell->kind) {
         case CellKind::null:
-            out.emplace_null();
+            put(nullptr);
             return;
         case CellKind::boolean:
-            out.emplace_bool() = cell->truth;
+            put(cell->truth);
             return;
         case CellKind::int64:
-            out.emplace_int64() = cell->i;
+            put(cell->i);
             return;
         case CellKind::uint64:
-            out.emplace_uint64() = cell->u;
+            put(cell->u);
             return;
         case CellKind::number:
-            out.emplace_double() = cell->d;
+            put(cell->d);
             return;
         case CellKind::string:
-            out.emplace_string().assign(cell->string());
+            put(boost::json::string_view(cell->text, cell->size));
             return;
-        case CellKind::array: {
-            auto& array = out.emplace_array();
-            array.reserve(cell->size);
-            for (const Cell* item = cell + 1; item != cell->past_last; item = item->next())
-                fill(array.emplace_back(nullptr), item);
+        case CellKind::array:
+            fill(put(boost::json::array_kind).get_array(), cell);
             return;
-        }
-        case CellKind::object: {
-            auto& object = out.emplace_object();
-            object.reserve(cell->size);
-            for (const Cell* key = cell + 1; key != cell->past_last;) {
-                const Cell* value = key + 1;
-                fill(object.emplace(key->string(), nullptr).first->value(), value);
-                key = value->next();
-            }
+        case CellKind::object:
+            fill(put(boost::json::object_kind).get_object(), cell);
             return;
-        }
+    }
+}
+
+void fill(Array& array, const Cell* cell) {
+    array.reserve(cell->size);
+    for (const Cell* item = cell + 1; item != cell->past_last; item = item->next())
+        put_value(item, [&](auto value) -> Value& { return array.emplace_back(value); });
+}
+
+void fill(Object& object, const Cell* cell) {
+    object.reserve(cell->size);
+    for (const Cell* key = cell + 1; key != cell->past_last;) {
+        const Cell* value = key + 1;
+        const boost::json::string_view name(key->text, key->size);
+        put_value(value, [&](auto given) -> Value& { return object.emplace(name, given).first->value(); });
+        key = value->next();
     }
 }
 
 }  // namespace
 
 Value to_value(const Cell* cell, boost::json::storage_ptr memory) {
-    Value value(std::move(memory));
-    fill(value, cell);
-    return value;
+    Value root(memory);
+    put_value(cell, [&](auto value) -> Value& { return root = Value(value, std::move(memory)); });
+    return root;
 }
 
 Result<Value> parse(std::string_view text, const ParseLimits& limits, boost::json::storage_ptr memory) {

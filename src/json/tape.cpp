@@ -181,103 +181,120 @@ bool is_exactly(const char* first, const char* last, double value) {
 }  // namespace
 
 // One scan. Works on the padded copy, so that no step needs a bounds check: the NULs behind the text end every
-// loop.
+// loop. Each step takes the place where it begins and returns the place behind what it read, or null after a fault.
 class Tape::Run {
 public:
     Run(Tape& tape, std::size_t size, const ParseLimits& limits)
         : tape_(tape),
           begin_(tape.text_.get()),
-          at_(begin_),
           end_(begin_ + size),
           deepest_(std::min(limits.max_depth, kDeepest)),
-          nodes_left_(limits.max_nodes) {}
+          nodes_left_(limits.max_nodes),
+          next_(tape.cells_.get()),
+          cells_end_(next_ + tape.cell_capacity_) {}
 
     bool document() {
-        skip_space();
-        if (at_ != end_ && static_cast<unsigned char>(*at_) == 0xEF) return stop(Fault::byte_order_mark);
-        if (!values()) return false;
-        skip_space();
-        return at_ == end_ || stop(Fault::trailing_text);
+        char* at = skip_space(begin_);
+        if (at != end_ && static_cast<unsigned char>(*at) == 0xEF) return stop(Fault::byte_order_mark, at) != nullptr;
+        at = values(at);
+        if (at == nullptr) return false;
+        at = skip_space(at);
+        if (at != end_) return stop(Fault::trailing_text, at) != nullptr;
+        link_containers();
+        return true;
     }
 
 private:
-    bool stop(Fault fault) { return stop(fault, at_); }
-    bool stop(Fault fault, const char* where) {
+    char* stop(Fault fault, const char* where) {
         tape_.fault_ = fault;
         tape_.fault_byte_ = static_cast<std::size_t>(where - begin_);
-        return false;
+        return nullptr;
     }
-    bool unexpected() { return stop(at_ >= end_ ? Fault::unexpected_end : Fault::unexpected_character); }
+    char* unexpected(const char* at) {
+        return stop(at >= end_ ? Fault::unexpected_end : Fault::unexpected_character, at);
+    }
+    char* bad_number(const char* at) { return stop(at >= end_ ? Fault::unexpected_end : Fault::bad_number, at); }
 
-    void skip_space() noexcept {
-        while (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r') ++at_;
+    static char* skip_space(char* at) noexcept {
+        if (static_cast<unsigned char>(*at) > ' ') [[likely]]
+            return at;
+        while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r') ++at;
+        return at;
     }
 
-    Cell& push(CellKind kind) {
-        if (cell_count_ == tape_.cell_capacity_) [[unlikely]]
-            tape_.grow_cells();
-        Cell& cell = tape_.cells_[cell_count_++];
-        cell.kind = kind;
+    Cell* push(CellKind kind) {
+        if (next_ == cells_end_) [[unlikely]]
+            grow();
+        Cell* cell = next_++;
+        cell->kind = kind;
         return cell;
     }
 
+    void grow() {
+        const auto used = next_ - tape_.cells_.get();
+        tape_.grow_cells();
+        next_ = tape_.cells_.get() + used;
+        cells_end_ = tape_.cells_.get() + tape_.cell_capacity_;
+    }
+
     // The loop over all values of the document; containers are kept on frames_, not on the stack.
-    bool values() {
+    char* values(char* at) {
         auto& frames = tape_.frames_;
         frames.clear();
         for (;;) {
             if (nodes_left_ == 0) [[unlikely]]
-                return stop(Fault::too_many_nodes);
+                return stop(Fault::too_many_nodes, at);
             --nodes_left_;
-            switch (*at_) {
+            switch (*at) {
                 case '{':
                 case '[': {
                     if (frames.size() == deepest_) [[unlikely]]
-                        return stop(Fault::too_deep);
-                    const bool is_object = *at_ == '{';
-                    frames.push_back({static_cast<std::uint32_t>(cell_count_), 0, is_object});
+                        return stop(Fault::too_deep, at);
+                    const bool is_object = *at == '{';
+                    frames.push_back({static_cast<std::uint32_t>(next_ - tape_.cells_.get()), 0, is_object});
                     push(is_object ? CellKind::object : CellKind::array);
-                    ++at_;
-                    skip_space();
-                    if (*at_ == (is_object ? '}' : ']')) break;
+                    at = skip_space(at + 1);
+                    if (*at == (is_object ? '}' : ']')) break;
                     frames.back().count = 1;
-                    if (is_object && !key()) return false;
+                    if (is_object && (at = key(at)) == nullptr) return nullptr;
                     continue;
                 }
                 case '"':
-                    if (!string(push(CellKind::string))) return false;
+                    if ((at = string(at, push(CellKind::string))) == nullptr) return nullptr;
                     break;
                 case 't':
-                    if (!word("true")) return false;
-                    push(CellKind::boolean).truth = true;
+                    if (std::memcmp(at, "true", 4) != 0) return unexpected(at);
+                    push(CellKind::boolean)->truth = true;
+                    at += 4;
                     break;
                 case 'f':
-                    if (!word("false")) return false;
-                    push(CellKind::boolean).truth = false;
+                    if (std::memcmp(at, "false", 5) != 0) return unexpected(at);
+                    push(CellKind::boolean)->truth = false;
+                    at += 5;
                     break;
                 case 'n':
-                    if (!word("null")) return false;
+                    if (std::memcmp(at, "null", 4) != 0) return unexpected(at);
                     push(CellKind::null);
+                    at += 4;
                     break;
                 default:
-                    if (*at_ != '-' && !is_digit(*at_)) return unexpected();
-                    if (!number()) return false;
+                    if (*at != '-' && !is_digit(*at)) return unexpected(at);
+                    if ((at = number(at)) == nullptr) return nullptr;
             }
             // A value ended here; so may the containers around it.
             for (;;) {
-                if (frames.empty()) return true;
+                if (frames.empty()) return at;
                 Frame& top = frames.back();
-                skip_space();
-                if (*at_ == ',') {
-                    ++at_;
+                at = skip_space(at);
+                if (*at == ',') {
                     ++top.count;
-                    skip_space();
-                    if (top.is_object && !key()) return false;
+                    at = skip_space(at + 1);
+                    if (top.is_object && (at = key(at)) == nullptr) return nullptr;
                     break;
                 }
-                if (*at_ != (top.is_object ? '}' : ']')) return unexpected();
-                ++at_;
-                if (!close(top)) return false;
+                if (*at != (top.is_object ? '}' : ']')) return unexpected(at);
+                ++at;
+                if (!close(top)) return nullptr;
                 frames.pop_back();
             }
         }
@@ -287,39 +304,37 @@ private:
         Cell& cell = tape_.cells_[frame.cell];
         cell.size = frame.count;
         // Cells may still move; the index becomes a pointer when the scan is over.
-        cell.u = cell_count_;
+        cell.u = static_cast<std::uint64_t>(next_ - tape_.cells_.get());
         return !frame.is_object || frame.count < 2 || keys_are_unique(frame);
     }
 
-    bool key() {
-        if (*at_ != '"') return unexpected();
-        if (!string(push(CellKind::string))) return false;
-        skip_space();
-        if (*at_ != ':') return unexpected();
-        ++at_;
-        skip_space();
-        return true;
+    void link_containers() noexcept {
+        Cell* const cells = tape_.cells_.get();
+        for (Cell* cell = cells; cell != next_; ++cell) {
+            if (cell->kind >= CellKind::array) cell->past_last = cells + cell->u;
+        }
     }
 
-    bool word(std::string_view expected) {
-        // Literals are short and the text is padded, so the comparison never leaves the buffer.
-        if (std::memcmp(at_, expected.data(), expected.size()) != 0) return unexpected();
-        at_ += expected.size();
-        return true;
+    char* key(char* at) {
+        if (*at != '"') return unexpected(at);
+        at = string(at, push(CellKind::string));
+        if (at == nullptr) return nullptr;
+        at = skip_space(at);
+        if (*at != ':') return unexpected(at);
+        return skip_space(at + 1);
     }
 
-    bool string(Cell& cell) {
-        char* const start = at_ + 1;
+    char* string(char* at, Cell* cell) {
+        char* const start = at + 1;
         char* from = start;
         for (;;) {
             const std::size_t run = plain_run(from);
             from += run;
             if (run == 16) continue;
             if (*from == '"') [[likely]] {
-                cell.text = start;
-                cell.size = static_cast<std::uint32_t>(from - start);
-                at_ = from + 1;
-                return true;
+                cell->text = start;
+                cell->size = static_cast<std::uint32_t>(from - start);
+                return from + 1;
             }
             if (static_cast<unsigned char>(*from) >= 0x80) {
                 const std::size_t length = utf8_sequence(from);
@@ -333,33 +348,37 @@ private:
     }
 
     // From the first escape on the string is decoded in place: what is written is never longer than what was read.
-    bool escaped_string(Cell& cell, char* start, char* from) {
+    char* escaped_string(Cell* cell, char* start, char* from) {
         char* out = from;
         for (;;) {
+            const std::size_t run = plain_run(from);
+            if (run != 0) {
+                std::memmove(out, from, run);
+                out += run;
+                from += run;
+                if (run == 16) continue;
+            }
             const auto c = static_cast<unsigned char>(*from);
             if (c == '"') {
-                cell.text = start;
-                cell.size = static_cast<std::uint32_t>(out - start);
-                at_ = from + 1;
-                return true;
+                cell->text = start;
+                cell->size = static_cast<std::uint32_t>(out - start);
+                return from + 1;
             }
             if (c == '\\') {
-                if (!escape(from, out)) return false;
+                if ((from = escape(from, out)) == nullptr) return nullptr;
             } else if (c >= 0x80) {
                 const std::size_t length = utf8_sequence(from);
                 if (length == 0) return stop(Fault::bad_utf8, from);
                 std::memmove(out, from, length);
                 out += length;
                 from += length;
-            } else if (c < 0x20) {
-                return stop(from >= end_ ? Fault::unexpected_end : Fault::control_character, from);
             } else {
-                *out++ = *from++;
+                return stop(from >= end_ ? Fault::unexpected_end : Fault::control_character, from);
             }
         }
     }
 
-    bool escape(char*& from, char*& out) {
+    char* escape(char* from, char*& out) {
         switch (from[1]) {
             case '"':
             case '\\':
@@ -386,11 +405,10 @@ private:
             default:
                 return stop(from + 1 >= end_ ? Fault::unexpected_end : Fault::bad_escape, from);
         }
-        from += 2;
-        return true;
+        return from + 2;
     }
 
-    bool unicode_escape(char*& from, char*& out) {
+    char* unicode_escape(char* from, char*& out) {
         const int first = hex4(from + 2);
         if (first < 0) return stop(Fault::bad_escape, from);
         auto c = static_cast<std::uint32_t>(first);
@@ -403,99 +421,95 @@ private:
             length = 12;
         }
         out = put_utf8(out, c);
-        from += length;
-        return true;
+        return from + length;
     }
 
-    bool number() {
-        const char* const start = at_;
-        char* p = at_;
-        const bool negative = *p == '-';
-        if (negative) ++p;
-        if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
+    char* number(char* at) {
+        const char* const start = at;
+        const bool negative = *at == '-';
+        if (negative) ++at;
+        if (!is_digit(*at)) return bad_number(at);
 
-        const char* const digits = p;
+        const char* const digits = at;
         std::uint64_t mantissa = 0;
-        if (*p == '0') {
-            ++p;
-            if (is_digit(*p)) return stop(Fault::bad_number, p);
+        if (*at == '0') {
+            ++at;
+            if (is_digit(*at)) return bad_number(at);
         } else {
-            while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+            while (is_digit(*at)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*at++ - '0');
         }
-        auto significant = p - digits;
-        if (*p != '.' && *p != 'e' && *p != 'E') {
-            at_ = p;
-            return integer(start, p, negative, mantissa, significant);
+        auto significant = at - digits;
+        if (*at != '.' && *at != 'e' && *at != 'E') {
+            return integer(start, at, negative, mantissa, significant) ? at : nullptr;
         }
 
         std::int64_t exponent = 0;
-        if (*p == '.') {
-            ++p;
-            if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
-            const char* const fraction = p;
-            while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
-            exponent = fraction - p;
-            significant += p - fraction;
+        if (*at == '.') {
+            ++at;
+            if (!is_digit(*at)) return bad_number(at);
+            const char* const fraction = at;
+            while (is_digit(*at)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*at++ - '0');
+            exponent = fraction - at;
+            significant += at - fraction;
         }
-        if (*p == 'e' || *p == 'E') {
-            ++p;
-            const bool minus = *p == '-';
-            if (minus || *p == '+') ++p;
-            if (!is_digit(*p)) return stop(p >= end_ ? Fault::unexpected_end : Fault::bad_number, p);
+        if (*at == 'e' || *at == 'E') {
+            ++at;
+            const bool minus = *at == '-';
+            if (minus || *at == '+') ++at;
+            if (!is_digit(*at)) return bad_number(at);
             std::int64_t written = 0;
-            while (is_digit(*p)) {
-                if (written < 100'000) written = written * 10 + (*p - '0');
-                ++p;
+            while (is_digit(*at)) {
+                if (written < 100'000) written = written * 10 + (*at - '0');
+                ++at;
             }
             exponent += minus ? -written : written;
         }
-        at_ = p;
 
-        Cell& cell = push(CellKind::number);
+        Cell* cell = push(CellKind::number);
         // Both operands are exact doubles, so the one rounding of the operation is the correct one (Clinger).
         if (significant <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
             const auto m = static_cast<double>(mantissa);
             const double magnitude = exponent < 0 ? m / kPowersOfTen[-exponent] : m * kPowersOfTen[exponent];
-            cell.d = negative ? -magnitude : magnitude;
-            return true;
+            cell->d = negative ? -magnitude : magnitude;
+            return at;
         }
         double value = 0;
-        const auto parsed = std::from_chars(start, p, value);
+        const auto parsed = std::from_chars(start, static_cast<const char*>(at), value);
         if (parsed.ec == std::errc::result_out_of_range) {
             // Underflow is no loss a writer could have meant otherwise; overflow is.
-            if (!is_tiny(start, p)) return stop(Fault::number_out_of_range, start);
+            if (!is_tiny(start, at)) return stop(Fault::number_out_of_range, start);
             value = negative ? -0.0 : 0.0;
         }
-        cell.d = value;
-        return true;
+        cell->d = value;
+        return at;
     }
 
-    // from_chars reports overflow and underflow alike; strtod tells them apart (the text is NUL-terminated or
-    // followed by a character that ends a number).
+    // from_chars reports overflow and underflow alike; strtod tells them apart.
     static bool is_tiny(const char* first, const char* last) {
         const std::string literal(first, last);
         return std::abs(std::strtod(literal.c_str(), nullptr)) < 1.0;
     }
 
     bool integer(const char* first, const char* last, bool negative, std::uint64_t magnitude, std::ptrdiff_t digits) {
-        const bool fits = digits < 20 || (digits == 20 && *first == '1' && magnitude >= 10'000'000'000'000'000'000u);
+        const bool fits = digits < 20 || (digits == 20 && first[negative] == '1' &&
+                                          magnitude >= 10'000'000'000'000'000'000u);
         if (fits && !negative) {
             if (magnitude <= static_cast<std::uint64_t>(INT64_MAX)) {
-                push(CellKind::int64).i = static_cast<std::int64_t>(magnitude);
+                push(CellKind::int64)->i = static_cast<std::int64_t>(magnitude);
             } else {
-                push(CellKind::uint64).u = magnitude;
+                push(CellKind::uint64)->u = magnitude;
             }
             return true;
         }
         if (fits && magnitude <= std::uint64_t{1} << 63) {
-            push(CellKind::int64).i = static_cast<std::int64_t>(0 - magnitude);
+            push(CellKind::int64)->i = static_cast<std::int64_t>(0 - magnitude);
             return true;
         }
         double value = 0;
         const auto parsed = std::from_chars(first, last, value);
-        if (parsed.ec != std::errc()) return stop(Fault::number_out_of_range, first);
-        if (!is_exactly(first, last, value)) return stop(Fault::inexact_integer, first);
-        push(CellKind::number).d = value;
+        if (parsed.ec != std::errc()) return stop(Fault::number_out_of_range, first) != nullptr;
+        if (!is_exactly(first, last, value)) return stop(Fault::inexact_integer, first) != nullptr;
+        push(CellKind::number)->d = value;
         return true;
     }
 
@@ -512,18 +526,15 @@ private:
         const Cell* key = tape_.cells_.get() + frame.cell + 1;
         if (frame.count > kSmallObject) return many_keys_are_unique(frame, key);
 
-        std::uint64_t heads[kSmallObject];
         const Cell* keys[kSmallObject];
         std::uint64_t seen = 0;
         for (std::uint32_t i = 0; i < frame.count; ++i, key = after(key + 1)) {
-            const std::uint64_t head = head_of(*key);
-            heads[i] = head;
             keys[i] = key;
             // One bit per key tells most keys apart; only a shared bit needs the comparison.
-            const std::uint64_t bit = std::uint64_t{1} << (((head ^ key->size) * 0x9E37'79B9'7F4A'7C15u) >> 58);
-            if ((seen & bit) != 0) {
+            const std::uint64_t bit = std::uint64_t{1} << (((head_of(*key) ^ key->size) * 0x9E37'79B9'7F4A'7C15u) >> 58);
+            if ((seen & bit) != 0) [[unlikely]] {
                 for (std::uint32_t j = 0; j < i; ++j) {
-                    if (heads[j] == head && same_key(*keys[j], *key)) return duplicate(*key);
+                    if (same_key(*keys[j], *key)) return duplicate(*key);
                 }
             }
             seen |= bit;
@@ -547,23 +558,15 @@ private:
         return true;
     }
 
-    bool duplicate(const Cell& key) { return stop(Fault::duplicate_key, key.text - 1); }
+    bool duplicate(const Cell& key) { return stop(Fault::duplicate_key, key.text - 1) != nullptr; }
 
     Tape& tape_;
     char* const begin_;
-    char* at_;
     const char* const end_;
     const std::size_t deepest_;
     std::size_t nodes_left_;
-    std::size_t cell_count_ = 0;
-
-public:
-    void finish() noexcept {
-        Cell* const cells = tape_.cells_.get();
-        for (std::size_t i = 0; i < cell_count_; ++i) {
-            if (cells[i].kind >= CellKind::array) cells[i].past_last = cells + cells[i].u;
-        }
-    }
+    Cell* next_;
+    Cell* cells_end_;
 };
 
 Tape::Tape() = default;
@@ -571,13 +574,12 @@ Tape::~Tape() = default;
 Tape::Tape(Tape&&) noexcept = default;
 Tape& Tape::operator=(Tape&&) noexcept = default;
 
-bool Tape::make_room(std::size_t text_size) {
+void Tape::make_room(std::size_t text_size) {
     if (text_capacity_ < text_size + kPadding) {
         text_capacity_ = std::max<std::size_t>(std::bit_ceil(text_size + kPadding), 1024);
         text_ = std::make_unique_for_overwrite<char[]>(text_capacity_);
     }
     if (cell_capacity_ == 0) grow_cells();
-    return true;
 }
 
 void Tape::grow_cells() {
@@ -598,10 +600,7 @@ bool Tape::scan(std::string_view text, const ParseLimits& limits) {
     make_room(text.size());
     if (!text.empty()) std::memcpy(text_.get(), text.data(), text.size());
     std::memset(text_.get() + text.size(), 0, kPadding);
-    Run run(*this, text.size(), limits);
-    if (!run.document()) return false;
-    run.finish();
-    return true;
+    return Run(*this, text.size(), limits).document();
 }
 
 Error Tape::error(std::string_view text) const {

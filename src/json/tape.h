@@ -64,7 +64,7 @@ private:
     enum class Fault : std::uint8_t;
     class Run;
 
-    bool make_room(std::size_t text_size);
+    void make_room(std::size_t text_size);
     void grow_cells();
 
     std::unique_ptr<char[]> text_;

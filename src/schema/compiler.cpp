@@ -54,10 +54,12 @@ private:
         std::vector<Step> steps;
 
         const Value* get(std::string_view name) const {
+            const Value* value = schema.if_contains(name);
+            if (value == nullptr) return nullptr;
             const Keyword* keyword = find_keyword(name, resource.dialect);
-            if (keyword == nullptr || (resource.vocabularies & static_cast<std::uint8_t>(keyword->vocabulary)) == 0)
-                return nullptr;
-            return schema.if_contains(name);
+            const bool active = keyword != nullptr &&
+                                (resource.vocabularies & static_cast<std::uint8_t>(keyword->vocabulary)) != 0;
+            return active ? value : nullptr;
         }
     };
 
@@ -77,7 +79,7 @@ private:
     Status members(Work& work, ObjectRule& rule, bool& used);
     Status dependents(Work& work, ObjectRule& rule, bool& used);
     Status unevaluated(Work& work);
-    void close_root();
+    void close_root(const Object& schema);
 
     Status sub(const Work& work, std::string_view keyword, BlockId& out, bool* found = nullptr);
     Result<BlockId> sub_at(const Work& work, const Value& schema, std::string_view keyword);
@@ -132,7 +134,7 @@ Result<std::shared_ptr<const Program>> Compiler::run(const Value& document) {
         todo_.pop_back();
         if (auto compiled = compile_block(id, *schema); !compiled) return forward(compiled);
     }
-    if (options_.unknown_members == UnknownMembers::reject && known_.contains(&document)) close_root();
+    if (options_.unknown_members == UnknownMembers::reject && document.is_object()) close_root(document.get_object());
     if (auto finished = finish_program(program); !finished) return forward(finished);
     return std::shared_ptr<const Program>(std::move(program_));
 }
@@ -600,20 +602,17 @@ Compiler::Status Compiler::unevaluated(Work& work) {
 }
 
 // The contract says that unknown arguments are refused. Only where the root leaves no doubt about which are known.
-void Compiler::close_root() {
-    const Block& root = program_->blocks[program_->root];
-    if (root.object_rule == kNone || root.has_unevaluated) return;
-    const auto rules_on_members = [](const Step& step) { return step.op != Op::check_enum; };
-    const auto* first = program_->steps.data() + root.steps.first;
-    if (std::any_of(first, first + root.steps.count, rules_on_members)) return;
-    ObjectRule& rule = program_->objects[root.object_rule];
-    const bool has_schemas = std::ranges::any_of(program_->dependents.begin() + rule.dependents.first,
-                                                 program_->dependents.begin() + rule.dependents.first +
-                                                     rule.dependents.count,
-                                                 [](const Dependent& d) { return d.block != kTrue; });
-    if (!rule.has_properties || rule.has_additional || rule.patterns.count != 0 || has_schemas) return;
+void Compiler::close_root(const Object& schema) {
+    constexpr std::string_view kRuleOnMembers[] = {
+        "additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "$dynamicRef", "$recursiveRef",
+        "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies"};
+    const BlockId root = program_->root;
+    if (root <= kFalse || program_->blocks[root].object_rule == kNone) return;
+    if (std::ranges::any_of(kRuleOnMembers, [&](std::string_view name) { return schema.contains(name); })) return;
+    ObjectRule& rule = program_->objects[program_->blocks[root].object_rule];
+    if (!rule.has_properties) return;
     rule.additional = kFalse;
-    rule.closed_by_contract = true;
+    rule.has_additional = true;
 }
 
 }  // namespace

@@ -90,14 +90,21 @@ private:
         }
         if (block.only_types) return true;
         if (!run_.enter()) return false;
-        const bool in_new_scope = program_.dynamic && enter_scope(block.resource);
-        const bool ok = body(id, block, node, kind, marks);
-        if (in_new_scope) run_.memory.scope.pop_back();
+        const bool ok = program_.dynamic || block.has_unevaluated ? tracked(id, block, node, kind, marks)
+                                                                  : checks(id, block, node, kind, marks);
         run_.leave();
         return ok;
     }
 
-    bool body(BlockId id, const Block& block, Node node, Kind kind, Marks outer) {
+    // The rarer case: the dynamic scope matters, or what is evaluated must be remembered.
+    bool tracked(BlockId id, const Block& block, Node node, Kind kind, Marks outer) {
+        const bool in_new_scope = program_.dynamic && enter_scope(block.resource);
+        const bool ok = marked_checks(id, block, node, kind, outer);
+        if (in_new_scope) run_.memory.scope.pop_back();
+        return ok;
+    }
+
+    bool marked_checks(BlockId id, const Block& block, Node node, Kind kind, Marks outer) {
         const bool tracks = (kind == Kind::object && block.unevaluated_members != kNone) ||
                             (kind == Kind::array && block.unevaluated_items != kNone);
         if (!tracks) return checks(id, block, node, kind, outer);
@@ -277,15 +284,18 @@ private:
         if (!kRecords && size < rule.required) return false;
         if (!run_.spend(size)) return false;
         std::uint32_t required = 0;
-        std::uint32_t i = 0;
-        for (auto at = node.members(); !at.done(); at.next(), ++i) {
-            const std::string_view key = at.key();
-            if constexpr (kRecords) recorder_.push(key);
-            bool evaluated = false;
-            const bool fits = member(id, rule, key, at.value(), required, evaluated);
-            if constexpr (kRecords) recorder_.pop();
-            if (failed(ok, fits)) return false;
-            if (marks && evaluated) mark(marks, i);
+        if (!kRecords && rule.plain && !marks) {
+            if (!plain_members(rule, node, required)) return false;
+        } else {
+            std::uint32_t i = 0;
+            for (auto at = node.members(); !at.done(); at.next(), ++i) {
+                if constexpr (kRecords) recorder_.push(at.key());
+                bool evaluated = false;
+                const bool fits = member(id, rule, at, required, evaluated);
+                if constexpr (kRecords) recorder_.pop();
+                if (failed(ok, fits)) return false;
+                if (marks && evaluated) mark(marks, i);
+            }
         }
         if (required != rule.required) {
             if constexpr (!kRecords) return false;
@@ -296,10 +306,33 @@ private:
         return ok;
     }
 
-    bool member(BlockId id, const ObjectRule& rule, std::string_view key, Node value, std::uint32_t& required,
+    // The common case on its own: one lookup and mostly one type test per member.
+    bool plain_members(const ObjectRule& rule, Node node, std::uint32_t& required) {
+        for (auto at = node.members(); !at.done(); at.next()) {
+            const std::uint32_t number = at.number_in(rule.names);
+            const Node value = at.value();
+            if (number == Names::kUnknown) {
+                if (rule.additional != kTrue && !block(rule.additional, value, {})) return false;
+                continue;
+            }
+            const Member& known = rule.members[number];
+            required += known.required;
+            if (known.only_types) {
+                if (!has_type(value, value.kind(), known.types)) return false;
+            } else if (!block(known.block, value, {})) {
+                return false;
+            }
+            if (!known.declared && rule.additional != kTrue && !block(rule.additional, value, {})) return false;
+        }
+        return true;
+    }
+
+    bool member(BlockId id, const ObjectRule& rule, const typename Node::Members& at, std::uint32_t& required,
                 bool& evaluated) {
         bool ok = true;
-        if (const std::uint32_t number = rule.names.find(key); number != Names::kUnknown) {
+        const std::string_view key = at.key();
+        const Node value = at.value();
+        if (const std::uint32_t number = at.number_in(rule.names); number != Names::kUnknown) {
             const Member& known = rule.members[number];
             required += known.required;
             evaluated = known.declared;
@@ -315,7 +348,7 @@ private:
             evaluated = true;
             if (failed(ok, block(pattern.block, value, {}))) return false;
         }
-        if (!evaluated && (rule.has_additional || rule.closed_by_contract)) {
+        if (!evaluated && rule.has_additional) {
             evaluated = true;
             if (kRecords && rule.additional == kFalse) {
                 if constexpr (kRecords) recorder_.unknown_member(id, rule, key);

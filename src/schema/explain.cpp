@@ -90,7 +90,8 @@ class Recorder {
 public:
     static constexpr bool kRecords = true;
 
-    Recorder(const Program& program, std::size_t most) : program_(program), most_(most) {}
+    Recorder(const Program& program, std::size_t most, std::string_view noun)
+        : program_(program), most_(most), noun_(noun) {}
 
     std::vector<Violation> violations;
     bool truncated = false;
@@ -271,7 +272,7 @@ private:
         return shortened(std::move(text));
     }
 
-    std::string subject() const { return path_.empty() ? "The value" : fmt::format("Parameter '{}'", name()); }
+    std::string subject() const { return path_.empty() ? "The value" : fmt::format("{} '{}'", noun_, name()); }
 
     std::string pointer() const {
         std::string text;
@@ -301,12 +302,14 @@ private:
 
     const Program& program_;
     const std::size_t most_;
+    const std::string_view noun_;
     std::vector<Token> path_;
 };
 
 }  // namespace
 
-Explanation explain_instance(const Program& program, const Value& instance, std::size_t max_violations) {
+Explanation explain_instance(const Program& program, const Value& instance, std::size_t max_violations,
+                             std::string_view noun) {
     Explanation explanation;
     Scratch scratch;
     {
@@ -323,7 +326,7 @@ Explanation explain_instance(const Program& program, const Value& instance, std:
                          program.limits.max_steps)});
         return explanation;
     }
-    Recorder recorder(program, std::max<std::size_t>(max_violations, 1));
+    Recorder recorder(program, std::max<std::size_t>(max_violations, 1), noun);
     Run run(scratch.state(), program.limits.max_steps);
     Evaluator<ValueNode, Recorder>(program, run, recorder).holds(program.root, ValueNode(instance));
     explanation.violations = std::move(recorder.violations);

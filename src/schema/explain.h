@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include <callgate/schema.h>
 
@@ -11,6 +12,8 @@
 
 namespace callgate::schema {
 
-Explanation explain_instance(const Program& program, const Value& instance, std::size_t max_violations);
+/// `noun` is what the sentences call a named part of the instance.
+Explanation explain_instance(const Program& program, const Value& instance, std::size_t max_violations,
+                             std::string_view noun = "Parameter");
 
 }  // namespace callgate::schema

@@ -13,6 +13,7 @@ namespace {
 
 void copy_type_checks(Program& program) {
     for (ObjectRule& rule : program.objects) {
+        rule.plain = rule.patterns.count == 0 && rule.property_names == kNone;
         for (Member& member : rule.members) {
             member.types = program.blocks[member.block].types;
             member.only_types = program.blocks[member.block].only_types;

@@ -12,6 +12,7 @@
 #include <callgate/json.h>
 
 #include "json/tape.h"
+#include "schema/names.h"
 #include "schema/number.h"
 
 namespace callgate::schema {
@@ -76,6 +77,7 @@ public:
         bool done() const noexcept { return at_ == end_; }
         void next() noexcept { ++at_; }
         std::string_view key() const noexcept { return at_->key(); }
+        std::uint32_t number_in(const Names& names) const noexcept { return names.find(at_->key()); }
         ValueNode value() const noexcept { return ValueNode(at_->value()); }
 
     private:
@@ -138,6 +140,7 @@ public:
         bool done() const noexcept { return at_ == end_; }
         void next() noexcept { at_ = at_[1].next(); }
         std::string_view key() const noexcept { return at_->string(); }
+        std::uint32_t number_in(const Names& names) const noexcept { return names.find_padded(at_->string()); }
         TapeNode value() const noexcept { return TapeNode(at_ + 1); }
 
     private:

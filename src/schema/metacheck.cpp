@@ -1,5 +1,6 @@
 #include "schema/metacheck.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -37,10 +38,14 @@ Result<void> check_against_metaschema(const Resource& resource) {
     if (named != nullptr && named->is_string() && !dialect_by_uri(named->get_string())) return {};
     const Program* program = metaschema(resource.dialect);
     if (program == nullptr) return fail(ErrorCode::internal, "A built-in metaschema does not compile.");
-    const Explanation explanation = explain_instance(*program, *resource.root, 10);
+    const Explanation explanation = explain_instance(*program, *resource.root, 10, "Keyword");
     if (explanation.verdict == Verdict::valid) return {};
 
-    const Violation& first = explanation.violations.front();
+    // "None of the forms fits" stands before the reasons; the first reason says more.
+    const auto reason = std::ranges::find_if(explanation.violations, [](const Violation& violation) {
+        return violation.keyword != "anyOf" && violation.keyword != "oneOf";
+    });
+    const Violation& first = reason != explanation.violations.end() ? *reason : explanation.violations.front();
     Error error(ErrorCode::config_error,
                 fmt::format("Not a valid JSON Schema ({}): at '{}': {}", dialect_uri(resource.dialect),
                             first.instance_path, first.message),

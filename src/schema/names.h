@@ -28,16 +28,12 @@ public:
     /// The name's position; names are numbered in the order they were added. Adding twice gives the first number.
     std::uint32_t add(std::string_view name);
 
-    std::uint32_t find(std::string_view name) const noexcept {
-        if (slots_.empty()) return kUnknown;
-        const std::uint64_t head = head_of(name);
-        for (std::size_t at = slot_of(name, head);; at = (at + 1) & mask_) {
-            const Slot& slot = slots_[at];
-            if (slot.number == kUnknown) return kUnknown;
-            if (slot.head == head && slot.size == name.size() &&
-                (name.size() <= 8 || std::memcmp(slot.rest, name.data() + 8, name.size() - 8) == 0))
-                return slot.number;
-        }
+    std::uint32_t find(std::string_view name) const noexcept { return find(name, head_of(name)); }
+
+    /// The same for a name that at least eight readable bytes follow.
+    std::uint32_t find_padded(std::string_view name) const noexcept {
+        const std::uint64_t word = load<std::uint64_t>(name.data());
+        return find(name, name.size() >= 8 ? word : word & ((std::uint64_t{1} << name.size() * 8) - 1));
     }
 
     std::size_t size() const noexcept { return names_.size(); }
@@ -51,16 +47,27 @@ private:
         std::uint32_t number = kUnknown;
     };
 
-    // Distinct for distinct names of the same length up to eight bytes; never reads past the name.
+    std::uint32_t find(std::string_view name, std::uint64_t head) const noexcept {
+        if (slots_.empty()) return kUnknown;
+        for (std::size_t at = slot_of(name, head);; at = (at + 1) & mask_) {
+            const Slot& slot = slots_[at];
+            if (slot.number == kUnknown) return kUnknown;
+            if (slot.head == head && slot.size == name.size() &&
+                (name.size() <= 8 || std::memcmp(slot.rest, name.data() + 8, name.size() - 8) == 0))
+                return slot.number;
+        }
+    }
+
+    // The first eight bytes, zero-filled; never reads past the name.
     static std::uint64_t head_of(std::string_view name) noexcept {
         const char* at = name.data();
         const std::size_t size = name.size();
         if (size >= 8) return load<std::uint64_t>(at);
         if (size >= 4)
-            return load<std::uint32_t>(at) | std::uint64_t{load<std::uint32_t>(at + size - 4)} << 32;
+            return load<std::uint32_t>(at) | std::uint64_t{load<std::uint32_t>(at + size - 4)} << (size - 4) * 8;
         if (size == 0) return 0;
-        const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
-        return byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+        const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])} << i * 8; };
+        return byte(0) | byte(size / 2) | byte(size - 1);
     }
 
     template <class T>

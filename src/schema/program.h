@@ -90,16 +90,16 @@ struct Dependent {
 };
 
 struct ObjectRule {
+    bool plain = false;  ///< members are judged by their names alone: no patterns, no propertyNames
     std::uint32_t min_members = 0;
     std::uint32_t max_members = kNone;
     Names names;
     std::vector<Member> members;  ///< by number of the name
     std::uint32_t required = 0;   ///< how many members are required
     Range patterns;               ///< into Program::pattern_members
-    BlockId additional = kTrue;
+    BlockId additional = kTrue;    ///< kFalse also by UnknownMembers::reject
     bool has_additional = false;
     bool has_properties = false;
-    bool closed_by_contract = false;  ///< `additional` is kFalse by UnknownMembers::reject
     BlockId property_names = kNone;
     Range dependents;  ///< into Program::dependents
 };

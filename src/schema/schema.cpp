@@ -29,13 +29,30 @@ Verdict Schema::check(const Value& instance, Scratch& scratch) const {
     return run.verdict(evaluator.holds(program_->root, ValueNode(instance)));
 }
 
+namespace {
+
+Verdict judge_tape(const Program& program, Scratch::State& state) {
+    Run run(state, program.limits.max_steps);
+    NoRecorder silent;
+    Evaluator<TapeNode, NoRecorder> evaluator(program, run, silent);
+    return run.verdict(evaluator.holds(program.root, TapeNode(state.tape.root())));
+}
+
+}  // namespace
+
 Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch, const json::ParseLimits& limits) const {
     json::Tape& tape = scratch.state().tape;
     if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
-    Run run(scratch.state(), program_->limits.max_steps);
-    NoRecorder silent;
-    Evaluator<TapeNode, NoRecorder> evaluator(*program_, run, silent);
-    return run.verdict(evaluator.holds(program_->root, TapeNode(tape.root())));
+    return judge_tape(*program_, scratch.state());
+}
+
+Result<Accepted> Schema::accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits,
+                                boost::json::storage_ptr memory) const {
+    json::Tape& tape = scratch.state().tape;
+    if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
+    const Verdict verdict = judge_tape(*program_, scratch.state());
+    if (verdict != Verdict::valid) return Accepted{verdict, nullptr};
+    return Accepted{verdict, json::to_value(tape.root(), std::move(memory))};
 }
 
 Explanation Schema::explain(const Value& instance, std::size_t max_violations) const {
