@@ -77,7 +77,8 @@ std::string write(const Value& value);
 std::string write_pretty(const Value& value);
 
 /// Canonical form for digests (RFC 8785: sorted keys, shortest numbers), with one stated difference: integers
-/// beyond 2^53 keep all their digits, so that two different numbers never share a digest.
+/// beyond 2^53, held as integer or as double, are written with all their digits, so that two different numbers
+/// never share a digest and equal ones always do.
 std::string canonical(const Value& value);
 
 }  // namespace json
