@@ -1,0 +1,6 @@
+// Everything in one include.
+#pragma once
+
+#include <callgate/error.h>
+#include <callgate/json.h>
+#include <callgate/schema.h>
