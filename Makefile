@@ -1,0 +1,111 @@
+# The verbs of this repository. Each first installs the Debian packages it lacks (tools/setup.sh), builds only
+# what it needs under build/<preset>, and is quick when there is nothing to do.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.NOTPARALLEL:
+
+JOBS ?= $(shell nproc)
+SECONDS ?= 60
+
+# Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
+
+# Our C++ sources, for clang-format.
+sources = find $(wildcard include src apps tests fuzz bench examples) -name '*.h' -o -name '*.cpp'
+
+.PHONY: help
+help: ## this list
+	@echo "make VERB, where VERB is one of"
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 18
+
+.PHONY: run
+run: ## build the release and show it at work
+	@tools/setup.sh build
+	@$(call build,release)
+	@tools/demo.sh build/release/bin/callgate
+
+.PHONY: test
+test: ## everything that must pass: all tests under ASan+UBSan, thread tests under TSan, fuzz seeds, checks, install
+	@tools/setup.sh build test
+	@JOBS=$(JOBS) tools/test.sh asan tsan
+
+.PHONY: schema-suite
+schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
+	@tools/setup.sh build test bench
+	@$(call build,bench,--target schema_suite)
+	@tests/schema_suite/run.sh build/bench/bin/schema_suite
+
+.PHONY: differential
+differential: ## generated schemas and instances against ajv (PAIRS=100000 SEED=1)
+	@tools/setup.sh build test bench node
+	@$(call build,bench,--target differential)
+	@tests/differential/run.sh
+
+.PHONY: bench-schema
+bench-schema: ## parse and validate, ours and ajv's, in one run
+	@tools/setup.sh build test bench node
+	@$(call build,bench,--target schema_bench)
+	@bench/schema/run.sh
+
+.PHONY: fuzz
+fuzz: ## libFuzzer on every target, SECONDS (60) for each
+	@tools/setup.sh build clang
+	@$(call build,fuzz)
+	@tools/fuzz.sh $(SECONDS) $(JOBS)
+
+.PHONY: tsan
+tsan: ## the thread tests (*_threads_test.cpp) under ThreadSanitizer
+	@tools/setup.sh build test
+	@JOBS=$(JOBS) tools/test.sh tsan
+
+.PHONY: clang
+clang: ## build with the second compiler, clang 19, and run the tests
+	@tools/setup.sh build test clang
+	@JOBS=$(JOBS) tools/test.sh clang
+
+.PHONY: tidy
+tidy: ## clang-tidy over everything
+	@tools/setup.sh build test clang tidy
+	@$(call build,tidy)
+
+.PHONY: format
+format: ## lay out the C++ sources with clang-format
+	@tools/setup.sh format
+	@$(sources) | xargs clang-format-19 -i
+
+.PHONY: format-check
+format-check: ## say which C++ sources clang-format would change
+	@tools/setup.sh format
+	@$(sources) | xargs clang-format-19 --dry-run --Werror
+
+.PHONY: coverage
+coverage: ## line and branch coverage of the tests, as a table and in build/coverage/report/
+	@tools/setup.sh build test coverage
+	@$(call build,coverage)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j$(JOBS)
+	@mkdir -p build/coverage/report
+	@gcovr --root . --filter 'include/' --filter 'src/' --exclude '.*_test\.cpp' --exclude-unreachable-branches \
+	    --exclude-throw-branches --txt --html-details build/coverage/report/index.html build/coverage
+
+.PHONY: soak
+soak: ## the long versions: fuzzing for ten minutes a target, differential, suite, benches, both compilers, tidy
+	@$(MAKE) test
+	@$(MAKE) clang
+	@$(MAKE) tidy
+	@$(MAKE) schema-suite
+	@$(MAKE) differential
+	@$(MAKE) bench-schema
+	@$(MAKE) fuzz SECONDS=600
+
+.PHONY: setup
+setup: ## install the packages of every verb now
+	@tools/setup.sh build test bench clang tidy format coverage node
+	@tools/node.sh >/dev/null
+
+.PHONY: clean
+clean: ## remove build/
+	@rm -rf build

@@ -1,0 +1,26 @@
+# What `cmake --install` lays down: the library, include/callgate, the CMake package and callgate.pc.
+include(CMakePackageConfigHelpers)
+
+set(callgate_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/callgate)
+
+install(TARGETS callgate EXPORT callgate FILE_SET HEADERS)
+install(EXPORT callgate NAMESPACE callgate:: FILE callgateTargets.cmake DESTINATION ${callgate_package_dir})
+
+get_target_property(callgate_library_type callgate TYPE)
+configure_package_config_file(cmake/callgateConfig.cmake.in ${PROJECT_BINARY_DIR}/callgateConfig.cmake
+  INSTALL_DESTINATION ${callgate_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/callgateConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/callgateConfig.cmake ${PROJECT_BINARY_DIR}/callgateConfigVersion.cmake
+  DESTINATION ${callgate_package_dir})
+
+# A static library cannot name its dependencies itself, so pkg-config has to, without being asked for --static.
+set(callgate_pc_dependencies "libcrypto >= 3, fmt, re2, libpcre2-8, libidn2")
+if(callgate_library_type STREQUAL "SHARED_LIBRARY")
+  set(callgate_pc_requires_private ${callgate_pc_dependencies})
+else()
+  set(callgate_pc_requires ${callgate_pc_dependencies})
+endif()
+# The prefix is found from the file's own place, so that an installed tree can be moved.
+file(RELATIVE_PATH callgate_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/callgate.pc.in ${PROJECT_BINARY_DIR}/callgate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/callgate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

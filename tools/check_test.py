@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The check scripts find what is planted, and nothing in what only looks like it.
+
+Usage: check_test.py [Includes|Banned|Coro|SourceText]
+"""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_banned
+import check_coro
+import check_includes
+import source_text
+
+
+def findings(check, tree):
+    """What a check finds in a repository made of {path: text}, as "path:line" strings."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path, text in tree.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return [f"{file}:{line}" for file, line, _ in check.check(root)]
+
+
+class SourceText(unittest.TestCase):
+    def test_blanks_comments_and_literals_and_keeps_places(self):
+        text = 'a /* x */ "b\\"c" \'"\' // d\ne 1\'000 R"q(f)" g)q" h'
+        code = source_text.code_only(text)
+        self.assertEqual(len(code), len(text))
+        self.assertEqual(code.split(), ["a", '"', '"', "'", "'", "e", "1'000", "R", '"', "h"])
+
+    def test_a_digit_separator_opens_no_character_literal(self):
+        self.assertIn("rand", source_text.code_only("int a = 1'000; rand(); int b = 2'000;"))
+
+
+class Includes(unittest.TestCase):
+    def includes(self, tree):
+        return findings(check_includes, tree)
+
+    def test_a_folder_may_include_itself_and_those_above(self):
+        tree = {
+            "src/json/a.h": '#include "json/b.h"\n#include "base/c.h"\n#include <callgate/json.h>\n#include <vector>\n',
+            "src/json/b.h": '#include "a.h"\n',
+            "src/base/c.h": "",
+            "include/callgate/json.h": "#include <callgate/error.h>\n",
+        }
+        self.assertEqual(self.includes(tree), [])
+
+    def test_finds_a_folder_that_looks_down(self):
+        self.assertEqual(self.includes({"src/base/a.h": '\n#include "schema/x.h"\n'}), ["src/base/a.h:2"])
+
+    def test_finds_it_through_a_relative_path(self):
+        tree = {"src/base/a.h": '#include "../json/x.h"\n', "src/json/x.h": ""}
+        self.assertEqual(self.includes(tree), ["src/base/a.h:1"])
+
+    def test_finds_it_in_a_subfolder(self):
+        tree = {"src/ledger/sqlite/a.h": '#include "base/b.h"\n#include "pipeline/x.h"\n'}
+        self.assertEqual(self.includes(tree), ["src/ledger/sqlite/a.h:2"])
+
+    def test_finds_a_public_header_that_needs_src(self):
+        tree = {"include/callgate/a.h": '#include "base/b.h"\n', "src/base/b.h": ""}
+        self.assertEqual(self.includes(tree), ["include/callgate/a.h:1"])
+
+    def test_finds_beast_outside_net(self):
+        tree = {"src/net/a.cpp": "#include <boost/beast/http.hpp>\n", "src/mcp/a.h": "#include <boost/beast.hpp>\n",
+                "CMakeLists.txt": "callgate_folder(net)\ncallgate_folder(mcp)\n"}  # fmt: skip
+        self.assertEqual(self.includes(tree), ["src/mcp/a.h:1"])
+
+    def test_finds_asio_in_a_public_header_other_than_async(self):
+        asio = "#include <boost/asio/awaitable.hpp>\n"
+        tree = {"include/callgate/async.h": asio, "include/callgate/call.h": asio, "src/os/a.h": asio}
+        self.assertEqual(self.includes(tree), ["include/callgate/call.h:1"])
+
+    def test_finds_an_unknown_folder(self):
+        self.assertEqual(self.includes({"src/misc/a.h": ""}), ["src/misc/a.h:1"])
+
+    def test_finds_a_folder_that_cmake_does_not_build_or_builds_out_of_order(self):
+        tree = {"src/base/a.cpp": "", "src/json/a.cpp": "", "CMakeLists.txt": "callgate_folder(base)\n"}
+        self.assertEqual(self.includes(tree), ["CMakeLists.txt:1"])
+        tree["CMakeLists.txt"] = "callgate_folder(json)\ncallgate_folder(base)\n"
+        self.assertEqual(self.includes(tree), ["CMakeLists.txt:1"])
+
+    def test_a_comment_is_no_include(self):
+        self.assertEqual(self.includes({"src/base/a.h": '// #include "schema/x.h"\n/*\n#include "json/x.h"\n*/'}), [])
+
+
+class Banned(unittest.TestCase):
+    def lines(self, text, path="src/base/a.cpp"):
+        return [int(found.rsplit(":", 1)[1]) for found in findings(check_banned, {path: text})]
+
+    def test_finds_each_banned_call(self):
+        calls = ["system(c);", "std::system(c);", "::system(c);", "std::regex r;", "std::regex_match(a, b);",
+                 "#include <regex>", "sprintf(b, f);", "std::vsprintf(b, f, v);", "int x = rand();", "std::rand();",
+                 "auto f = &std::rand;", "srand(1);"]  # fmt: skip
+        self.assertEqual(self.lines("\n".join(calls)), list(range(1, len(calls) + 1)))
+
+    def test_comments_literals_members_and_other_names_do_not_count(self):
+        self.assertEqual(
+            self.lines(
+                '// system(x)\nf("rand()");\nx.system(y);\nboost::system::error_code e;\nsnprintf(b, n, f);\n'
+                'operand(x); my_rand(x); p->rand(); g(R"(std::regex)");\n'
+            ),
+            [],
+        )
+
+    def test_finds_sleep_in_tests_only(self):
+        sleeps = "std::this_thread::sleep_for(1ms);\nusleep(3);\n::sleep(1);\nsleep(1);\n"
+        self.assertEqual(self.lines(sleeps, "src/base/a_test.cpp"), [1, 2, 3, 4])
+        self.assertEqual(self.lines(sleeps, "tests/e2e/helper.h"), [1, 2, 3, 4])
+        self.assertEqual(self.lines(sleeps, "src/base/a.cpp"), [])
+
+    def test_finds_sleep_in_test_scripts(self):
+        self.assertEqual(self.lines("import time\n# sleep(1)\ntime.sleep(1)\ns = 'sleep(2)'\n", "tests/e2e/a.py"), [3])
+        self.assertEqual(self.lines("# sleep 1\ntrue; sleep 1\nsleep 0.5\nasleep 1\n", "tests/e2e/a.sh"), [2, 3])
+
+
+class Coro(unittest.TestCase):
+    def lines(self, text):
+        return [int(found.rsplit(":", 1)[1]) for found in findings(check_coro, {"src/base/a.cpp": text})]
+
+    def one(self, statement, prelude=""):
+        return self.lines(f"{prelude}\nTask m() {{\n{statement}\n}}\n")
+
+    def test_finds_an_aggregate_temporary(self):
+        self.assertEqual(self.one('co_await f(Options{.a = "q"});'), [3])
+        self.assertEqual(self.one('auto r = co_await f(1, ns::Options{"q"});'), [3])
+        self.assertEqual(self.one("if (auto r = co_await f(Options{}); r) { g(); }"), [3])
+        self.assertEqual(self.one("g(Pair<int>{1, 2}, co_await f());"), [3])
+        self.assertEqual(self.one("co_return co_await Wait{3};"), [3])
+
+    def test_finds_an_aggregate_temporary_in_parentheses(self):
+        self.assertEqual(self.one('co_await f(Options("q"));', "struct Options { std::string a; ~Options(); };"), [3])
+        self.assertEqual(self.one('co_await f(Options("q"));', "struct Options { Options(const char*); };"), [])
+
+    def test_finds_a_braced_list(self):
+        self.assertEqual(self.one('co_await f({"a", "b"});'), [3])
+        self.assertEqual(self.one('co_await f(x, {"a"});'), [3])
+
+    def test_finds_a_capturing_lambda_called_in_place(self):
+        self.assertEqual(self.one("co_await [s = std::string(x)]() -> Task { co_return; }();"), [3])
+        self.assertEqual(self.one("co_await [=]() -> awaitable<int, executor> { co_return; }();"), [3])
+        self.assertEqual(self.one("co_await ([s] { return g(s); })();"), [3])
+
+    def test_finds_a_capturing_lambda_as_an_argument(self):
+        self.assertEqual(self.one("co_await f([s] { g(s); }, 1);"), [3])
+
+    def test_finds_it_inside_a_lambda_body(self):
+        self.assertEqual(self.one("spawn([](int x) -> Task {\n  co_await f(Options{x});\n});"), [4])
+
+    def test_what_is_fine_stays_fine(self):
+        for statement in [
+            'Options o{.a = "q"}; co_await f(std::move(o));',
+            'auto t = f(Options{.a = "q"}); co_await std::move(t);',
+            'co_await f(Request("x").with(1), std::string("y"));',
+            "auto x{co_await f()};",
+            "Options o{co_await f(), 1};",
+            "std::vector<int> v{co_await f()};",
+            "const auto& o{co_await f()};",
+            "co_await f([](int x) { return x; });",
+            "co_await f([&x, this] { g(x); });",
+            "co_await [](std::string s) -> Task { co_return; }(x);",
+            "for (auto x : co_await f()) { g(Options{x}); }",
+            "if (co_await f()) { g(Options{1}); } else { h({1, 2}); }",
+            "auto l = [s] { return Options{s}; }; co_await f(l);",
+            "while (true) { co_await f(a[i]); g({1}); }",
+            "// co_await f(Options{})",
+            'log("co_await f({})"); co_await f();',
+        ]:
+            with self.subTest(statement):
+                self.assertEqual(self.one(statement), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
