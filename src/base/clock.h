@@ -1,0 +1,49 @@
+// Time as a seam: whatever needs the time is given a Clock, so that tests decide what time it is.
+//
+// Wall time is for records and people and may jump; monotonic time is for deadlines and never goes back.
+//
+// Threads: every Clock may be used from any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace callgate::base {
+
+using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
+using MonotonicTime = std::chrono::steady_clock::time_point;
+
+class Clock {
+public:
+    virtual ~Clock() = default;
+    virtual WallTime wall_now() const noexcept = 0;
+    virtual MonotonicTime monotonic_now() const noexcept = 0;
+};
+
+class SystemClock final : public Clock {
+public:
+    WallTime wall_now() const noexcept override;
+    MonotonicTime monotonic_now() const noexcept override;
+};
+
+/// Stands still until told otherwise. Starts at 2026-01-01T00:00:00Z.
+class ManualClock final : public Clock {
+public:
+    static constexpr WallTime kStart{std::chrono::sys_days{std::chrono::January / 1 / 2026}};
+
+    explicit ManualClock(WallTime start = kStart) noexcept;
+
+    WallTime wall_now() const noexcept override;
+    MonotonicTime monotonic_now() const noexcept override;
+
+    /// Time passes: both clocks move forward.
+    void advance(std::chrono::nanoseconds duration) noexcept;
+    /// Somebody sets the machine's clock: only wall time changes, perhaps backwards.
+    void set_wall(WallTime time) noexcept;
+
+private:
+    std::atomic<std::chrono::nanoseconds::rep> passed_{0};
+    std::atomic<std::chrono::microseconds::rep> wall_offset_us_;
+};
+
+}  // namespace callgate::base

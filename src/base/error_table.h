@@ -1,0 +1,70 @@
+// The one table that knows what each ErrorCode is called elsewhere: JSON-RPC code, HTTP status, the five seed
+// systems' names and texts, the audit event, the telemetry event, and what a model should do next.
+//
+// Every code has exactly one row (checked when this is compiled). error_views.h turns a row and an Error into
+// what others see.
+//
+// Threads: the table is constant; all functions may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <callgate/error.h>
+
+namespace callgate::base {
+
+inline constexpr std::size_t kErrorCodeCount = static_cast<std::size_t>(ErrorCode::internal) + 1;
+
+/// When the same call may be sent again.
+enum class RetryRule : std::uint8_t {
+    never,
+    yes,
+    after_reset,    ///< once the thing that refused has recovered; details.retry_after_ms says when, if known
+    if_idempotent,  ///< only a tool that may run twice
+    before_dispatch,  ///< only when nothing was sent
+    tool_says,        ///< the tool's own answer decides
+};
+
+/// The telemetry event that ends the call.
+enum class TelemetryEnd : std::uint8_t {
+    stop,      ///< refused, or completed with an error of the tool's own
+    exception  ///< execution began and did not complete
+};
+
+/// One row. What a row does not say is as here: a refusal or a failure that is told by its message.
+struct ErrorRow {
+    ErrorCode code;
+    std::string_view name;
+    int json_rpc;
+    int http;
+    RetryRule retry = RetryRule::never;
+    // Texts are templates over {tool}, {message}, {kind}, {seconds} and {ms}.
+    std::string_view s0_text = "{message}";
+    std::string_view s1_type = "execution_error";
+    std::string_view s1_text = "{message}";
+    std::string_view s2_code = "tool_error";
+    std::string_view s2_text = "{message}";
+    std::string_view s3_event = "tool_call.failed";
+    std::string_view s3_code = {};
+    std::string_view s3_outcome = "failure";  ///< or info, suppressed
+    std::string_view s4_text = "{message}";
+    std::string_view gate = {};  ///< details.gate of the S1 and S2 views; empty where no gate spoke
+    TelemetryEnd telemetry = TelemetryEnd::stop;
+    std::string_view next_step = {};  ///< one sentence, addressed to the model
+};
+
+std::span<const ErrorRow, kErrorCodeCount> error_table() noexcept;
+
+const ErrorRow& error_row(ErrorCode code) noexcept;
+
+/// The code with this spelling, or nothing.
+std::optional<ErrorCode> error_code_from_string(std::string_view name) noexcept;
+
+/// What Error::retryable starts as. Rules that need facts start as false: only who knows may say yes.
+bool retryable_by_default(ErrorCode code) noexcept;
+
+}  // namespace callgate::base

@@ -1,0 +1,61 @@
+#include "base/sha256.h"
+
+#include <stdexcept>
+
+#include <openssl/evp.h>
+
+#include "base/encoding.h"
+
+namespace callgate::base {
+namespace {
+
+void require(bool ok) {
+    if (!ok) {
+        throw std::runtime_error("SHA-256 is not available from the crypto library");
+    }
+}
+
+}  // namespace
+
+struct Sha256::Context {
+    Context() : handle(EVP_MD_CTX_new()) {
+        require(handle != nullptr && EVP_DigestInit_ex(handle, EVP_sha256(), nullptr) == 1);
+    }
+    ~Context() { EVP_MD_CTX_free(handle); }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    EVP_MD_CTX* handle;
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+Sha256& Sha256::update(std::string_view bytes) {
+    require(EVP_DigestUpdate(context_->handle, bytes.data(), bytes.size()) == 1);
+    return *this;
+}
+
+Sha256Digest Sha256::finish() {
+    Sha256Digest out;
+    require(EVP_DigestFinal_ex(context_->handle, out.data(), nullptr) == 1);
+    // Without naming the algorithm again the library keeps what it has looked up.
+    require(EVP_DigestInit_ex(context_->handle, nullptr, nullptr) == 1);
+    return out;
+}
+
+Sha256Digest sha256(std::string_view bytes) {
+    return Sha256().update(bytes).finish();
+}
+
+std::string to_hex(const Sha256Digest& digest) {
+    return hex_encode(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+}
+
+std::string sha256_hex(std::string_view bytes) {
+    return to_hex(sha256(bytes));
+}
+
+}  // namespace callgate::base
