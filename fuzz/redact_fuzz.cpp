@@ -1,0 +1,52 @@
+// A secret, a way to cut, and a text: cutting never changes what comes out, and no form of the secret is left.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "redact/redactor.h"
+
+using namespace callgate;
+
+namespace {
+
+void require(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "broken: %s\n", what);
+    std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    constexpr std::size_t kSecretBytes = 8;
+    if (size < kSecretBytes + 1) return 0;
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    const std::string_view secret = input.substr(0, kSecretBytes);
+    const std::size_t step = 1 + data[kSecretBytes] % 16;
+    const std::string_view text = input.substr(kSecretBytes + 1);
+
+    redact::SecretSet set;
+    if (!set.add(secret)) return 0;
+    const redact::Redactor redactor(set.index());
+    const std::string whole = redactor.redact_text(text);
+    require(whole.find(secret) == std::string::npos || redact::kMarker.find(secret) != std::string_view::npos ||
+                std::string(redact::kMarker).append(redact::kMarker).find(secret) != std::string::npos,
+            "the secret is gone");
+
+    auto stream = redactor.stream();
+    std::string pieces;
+    for (std::size_t at = 0; at < text.size(); at += step) stream.feed(text.substr(at, step), pieces);
+    stream.flush(pieces);
+    require(pieces == whole, "cutting the text changes nothing");
+
+    if (const auto value = json::parse(text)) {
+        const Value masked = redactor.redact(*value);
+        Value in_place = *value;
+        redactor.redact_in_place(in_place);
+        require(json::write(masked) == json::write(in_place), "copying and masking in place give the same");
+    }
+    return 0;
+}
