@@ -70,8 +70,11 @@ Value to_value(const Cell* cell, boost::json::storage_ptr memory) {
 Result<Value> parse(std::string_view text, const ParseLimits& limits, boost::json::storage_ptr memory) {
     // The cells are scratch of this call; keeping them per thread saves two allocations a document.
     thread_local Tape tape;
-    if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
-    return to_value(tape.root(), std::move(memory));
+    Result<Value> result = tape.scan(text, limits)
+                               ? Result<Value>(to_value(tape.root(), std::move(memory)))
+                               : Result<Value>(tl::unexpected<Error>(tape.error(text)));
+    tape.trim();
+    return result;
 }
 
 }  // namespace callgate::json

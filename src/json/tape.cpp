@@ -45,6 +45,8 @@ constexpr std::size_t kDeepest = 10'000;
 // Cells, counts and lengths are 32-bit.
 constexpr std::size_t kLargestText = 0xFFFF'0000u;
 constexpr std::size_t kSmallObject = 16;
+// What trim() leaves of each buffer.
+constexpr std::size_t kKeptBytes = 256u << 10;
 
 constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -588,6 +590,18 @@ void Tape::grow_cells() {
     std::copy_n(cells_.get(), cell_capacity_, cells.get());
     cells_ = std::move(cells);
     cell_capacity_ = capacity;
+}
+
+void Tape::trim() noexcept {
+    if (text_capacity_ > kKeptBytes) {
+        text_.reset();
+        text_capacity_ = 0;
+    }
+    if (cell_capacity_ * sizeof(Cell) > kKeptBytes) {
+        cells_.reset();
+        cell_capacity_ = 0;
+    }
+    if (key_table_.capacity() * sizeof(std::uint32_t) > kKeptBytes) key_table_ = {};
 }
 
 bool Tape::scan(std::string_view text, const ParseLimits& limits) {

@@ -52,6 +52,9 @@ public:
 
     const Cell* root() const noexcept { return cells_.get(); }
 
+    /// Gives back memory beyond what everyday documents need. The cells of the last scan are gone.
+    void trim() noexcept;
+
     /// The failure of the last scan of `text`.
     Error error(std::string_view text) const;
 
