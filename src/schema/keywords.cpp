@@ -22,7 +22,7 @@ constexpr auto kTable = std::to_array<Keyword>({
     {"$dynamicRef", core, k20, Shape::uri_reference},
     {"$id", core, kAll, Shape::id},
     {"$recursiveAnchor", core, k19, Shape::boolean},
-    {"$recursiveRef", core, k19, Shape::recursive_ref},
+    {"$recursiveRef", core, k19, Shape::uri_reference},
     {"$ref", core, kAll, Shape::uri_reference},
     {"$schema", core, kAll, Shape::uri},
     {"$vocabulary", core, kFrom19, Shape::vocabulary_map},

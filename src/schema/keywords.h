@@ -37,7 +37,6 @@ enum class Shape : std::uint8_t {
     uri_reference,
     id,  ///< a URI reference, without a fragment where the dialect has $anchor
     anchor,
-    recursive_ref,
     vocabulary_map,
     number,
     positive_number,

@@ -86,8 +86,6 @@ Value describe(Shape shape, Dialect dialect) {
             return {{"type", "string"},
                     {"pattern", dialect == Dialect::draft2019_09 ? "^[A-Za-z][-A-Za-z0-9.:_]*$"
                                                                  : "^[A-Za-z_][-A-Za-z0-9._]*$"}};
-        case Shape::recursive_ref:
-            return {{"type", "string"}, {"const", "#"}};
         case Shape::vocabulary_map:
             return {{"type", "object"},
                     {"propertyNames", {{"type", "string"}, {"format", "uri"}}},
