@@ -1,7 +1,7 @@
 // Data only, for unicode_names.cpp: the code points of binary properties beyond the general categories that
 // the property's entry there names.
 //
-// Made from the Unicode Character Database, version 14 (Unicode License v3).
+// Made from the Unicode Character Database, version 14 (Unicode-DFS-2016).
 //
 // Threads: constants.
 #pragma once
