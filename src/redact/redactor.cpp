@@ -72,7 +72,10 @@ bool Redactor::may_match(std::string_view text) const {
     const auto& automaton = secrets_->all();
     auto state = Automaton::kRoot;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (state == Automaton::kRoot && (i = automaton.skip(text, i)) >= text.size()) {
+        if (state == Automaton::kRoot) {
+            i = automaton.skip(text, i);
+        }
+        if (i >= text.size()) {
             break;
         }
         state = automaton.next(state, static_cast<unsigned char>(text[i]));
@@ -121,7 +124,7 @@ bool Redactor::has_masked_name(const Object& object) const {
 }
 
 Value Redactor::redact(const Value& value, Rules rules, boost::json::storage_ptr memory) const {
-    Value out(nullptr, memory);
+    Value out(nullptr, std::move(memory));
     std::vector<Copying> todo{{&value, &out, 0}};
     while (!todo.empty()) {
         const auto [from, to, depth] = todo.back();

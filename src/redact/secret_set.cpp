@@ -37,7 +37,8 @@ Pattern to_base64(std::string_view value, std::size_t offset, std::string_view l
         unsigned digit = 0;
         for (std::size_t bit = 6 * i; bit < 6 * i + 6; ++bit) {
             const std::size_t at = bit - first_bit;
-            digit = digit << 1 | (static_cast<unsigned char>(value[at / 8]) >> (7 - at % 8) & 1u);
+            const unsigned byte = static_cast<unsigned char>(value[at / 8]);
+            digit = digit << 1 | (byte >> (7 - at % 8) & 1u);
         }
         out.bytes.push_back(letters[digit]);
     }

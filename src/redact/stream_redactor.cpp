@@ -175,7 +175,6 @@ void StreamRedactor::emit(std::size_t end, std::string& out) {
             if (span.begin > position) {
                 out.append(text.substr(position - offset_, span.begin - position));
                 masked_before_ = false;
-                position = span.begin;
             }
             if (!std::exchange(masked_before_, true)) {
                 out.append(kMarker);
