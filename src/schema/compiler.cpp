@@ -40,20 +40,33 @@ class Compiler {
 public:
     explicit Compiler(const CompileOptions& options) : options_(options), index_(options) {}
 
-    Result<std::shared_ptr<const Program>> run(const Value& document);
+    Result<std::shared_ptr<const Program>> run(const Value& document, CheckMetaschema check);
 
 private:
     using Status = Result<void>;
 
     // One subschema being compiled.
     struct Work {
+        Work(const Object& object, const Place& where, const Resource& home)
+            : schema(object), place(where), resource(home) {
+            for (const auto& entry : object) present |= bit_of(entry.key());
+        }
+
         const Object& schema;
-        Place place;
+        const Place& place;
         const Resource& resource;
         Block block;
         std::vector<Step> steps;
+        std::uint64_t present = 0;  ///< a bit per name that is there: most keywords are not, and most questions end here
+
+        static constexpr std::uint64_t bit_of(std::string_view name) noexcept {
+            if (name.size() < 2) return 1;
+            return std::uint64_t{1} << ((name.size() * 11 + static_cast<unsigned char>(name[1]) * 5u +
+                                         static_cast<unsigned char>(name.back()) * 3u) & 63);
+        }
 
         const Value* get(std::string_view name) const {
+            if ((present & bit_of(name)) == 0) return nullptr;
             const Value* value = schema.if_contains(name);
             if (value == nullptr) return nullptr;
             const Keyword* keyword = find_keyword(name, resource.dialect);
@@ -108,12 +121,13 @@ tl::unexpected<Error> forward(Result<T>& result) {
 
 std::uint32_t end_of(const auto& list) { return static_cast<std::uint32_t>(list.size()); }
 
-Result<std::shared_ptr<const Program>> Compiler::run(const Value& document) {
+Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, CheckMetaschema check) {
     if (!document.is_object() && !document.is_bool())
         return schema_fault("not_a_schema", "#", "a schema is an object or a boolean.");
     if (auto added = index_.add_root(document); !added) return forward(added);
     if (auto added = index_.add_referenced(); !added) return forward(added);
     for (const std::uint32_t id : index_.documents()) {
+        if (check == CheckMetaschema::no) break;
         const Resource& resource = index_.resource(id);
         if (auto checked = check_against_metaschema(resource); !checked) return forward(checked);
     }
@@ -268,7 +282,7 @@ Compiler::Status Compiler::compile_block(BlockId id, const Value& schema) {
     const Place& place = index_.place(schema);
     // Resolving references may enter more resources: what is needed here is copied.
     const Resource resource = index_.resource(place.resource);
-    Work work{schema.get_object(), place, resource, {}, {}};
+    Work work(schema.get_object(), place, resource);
     work.block.resource = place.resource;
 
     const bool only_ref = resource.dialect == Dialect::draft7 && work.schema.contains("$ref");
@@ -617,8 +631,9 @@ void Compiler::close_root(const Object& schema) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Program>> compile_program(const Value& document, const CompileOptions& options) {
-    return Compiler(options).run(document);
+Result<std::shared_ptr<const Program>> compile_program(const Value& document, const CompileOptions& options,
+                                                       CheckMetaschema check) {
+    return Compiler(options).run(document, check);
 }
 
 }  // namespace callgate::schema

@@ -8,6 +8,7 @@
 // Threads: one compile on one thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <callgate/schema.h>
@@ -16,6 +17,10 @@
 
 namespace callgate::schema {
 
-Result<std::shared_ptr<const Program>> compile_program(const Value& document, const CompileOptions& options);
+/// A metaschema is not asked whether it is a schema.
+enum class CheckMetaschema : std::uint8_t { no, yes };
+
+Result<std::shared_ptr<const Program>> compile_program(const Value& document, const CompileOptions& options,
+                                                       CheckMetaschema check = CheckMetaschema::yes);
 
 }  // namespace callgate::schema

@@ -152,11 +152,16 @@ Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::strin
     if (places_.size() >= options_.limits.max_subschemas)
         return schema_fault("too_large", location,
                             fmt::format("there are more than {} subschemas.", options_.limits.max_subschemas));
-    if (auto entered = enter_identity(schema, resource, location); !entered) return entered;
-    places_.emplace(&schema, Place{resource, location});
     const Object* object = schema.if_object();
+    const bool has_core = object != nullptr && std::ranges::any_of(*object, [](const auto& entry) {
+        return !entry.key().empty() && entry.key().front() == '$';
+    });
+    if (has_core) {
+        if (auto entered = enter_identity(schema, resource, location); !entered) return entered;
+        if (auto anchored = enter_anchors(schema, resource, location); !anchored) return anchored;
+    }
+    places_.emplace(&schema, Place{resource, location});
     if (object == nullptr) return {};
-    if (auto anchored = enter_anchors(schema, resource, location); !anchored) return anchored;
 
     const Dialect dialect = resources_[resource].dialect;
     for (const auto& entry : *object) {

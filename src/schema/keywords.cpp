@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+
+#include "schema/names.h"
 
 namespace callgate::schema {
 
@@ -13,7 +16,7 @@ constexpr std::uint8_t kFrom19 = k19 | k20;
 
 using enum Vocabulary;
 
-// Sorted by name, for the lookup.
+// Sorted by name, so that rows with the same name stand together.
 constexpr auto kTable = std::to_array<Keyword>({
     {"$anchor", core, kFrom19, Shape::anchor},
     {"$comment", core, kAll, Shape::string},
@@ -88,9 +91,23 @@ static_assert(std::ranges::is_sorted(kTable, {}, &Keyword::name));
 std::span<const Keyword> all_keywords() noexcept { return kTable; }
 
 const Keyword* find_keyword(std::string_view name, Dialect dialect) noexcept {
-    const auto same_name = std::ranges::equal_range(kTable, name, {}, &Keyword::name);
-    for (const Keyword& keyword : same_name) {
-        if (keyword.in(dialect)) return &keyword;
+    // Names are numbered in the order of the table; rows with the same name stand together.
+    struct ByName {
+        Names names;
+        std::array<std::uint8_t, kTable.size()> first_row{};
+    };
+    static const ByName by_name = [] {
+        ByName made;
+        for (std::uint8_t row = 0; row < kTable.size(); ++row) {
+            const std::size_t known = made.names.size();
+            if (made.names.add(kTable[row].name) == known) made.first_row[known] = row;
+        }
+        return made;
+    }();
+    const std::uint32_t number = by_name.names.find(name);
+    if (number == Names::kUnknown) return nullptr;
+    for (std::size_t row = by_name.first_row[number]; row < kTable.size() && kTable[row].name == name; ++row) {
+        if (kTable[row].in(dialect)) return &kTable[row];
     }
     return nullptr;
 }

@@ -16,9 +16,7 @@ namespace callgate::schema {
 namespace {
 
 std::shared_ptr<const Program> compile_metaschema(Dialect dialect) {
-    CompileOptions options;
-    options.default_dialect = dialect;
-    auto compiled = compile_program(*builtin_document(dialect_uri(dialect)), options);
+    auto compiled = compile_program(flat_metaschema(dialect), {}, CheckMetaschema::no);
     return compiled ? std::move(*compiled) : nullptr;
 }
 

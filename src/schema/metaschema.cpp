@@ -45,7 +45,11 @@ std::string vocabulary_uri(const VocabularyName& row, std::string_view folder) {
     return fmt::format("https://json-schema.org/draft/{}/{}/{}", year, folder, row.name);
 }
 
-Object a_schema(Dialect dialect) {
+// How a metaschema says "and here stands a schema again".
+enum class Again : std::uint8_t { by_root, by_dialect };
+
+Object a_schema(Dialect dialect, Again again) {
+    if (again == Again::by_root) return {{"$ref", "#"}};
     switch (dialect) {
         case Dialect::draft7:
             return {{"$ref", "#"}};
@@ -62,9 +66,9 @@ Object string_array() {
 }
 
 // The metaschema fragment that a keyword's value must satisfy.
-Value describe(Shape shape, Dialect dialect) {
+Value describe(Shape shape, Dialect dialect, Again again) {
     const auto list_of_schemas = [&]() -> Object {
-        return {{"type", "array"}, {"minItems", 1}, {"items", a_schema(dialect)}};
+        return {{"type", "array"}, {"minItems", 1}, {"items", a_schema(dialect, again)}};
     };
     switch (shape) {
         case Shape::any:
@@ -109,29 +113,29 @@ Value describe(Shape shape, Dialect dialect) {
         case Shape::name_map:
             return {{"type", "object"}, {"additionalProperties", string_array()}};
         case Shape::schema:
-            return a_schema(dialect);
+            return a_schema(dialect, again);
         case Shape::schema_list:
             return list_of_schemas();
         case Shape::schema_or_list:
-            return {{"anyOf", Array{a_schema(dialect), list_of_schemas()}}};
+            return {{"anyOf", Array{a_schema(dialect, again), list_of_schemas()}}};
         case Shape::schema_map:
-            return {{"type", "object"}, {"additionalProperties", a_schema(dialect)}};
+            return {{"type", "object"}, {"additionalProperties", a_schema(dialect, again)}};
         case Shape::pattern_map:
             return {{"type", "object"},
-                    {"additionalProperties", a_schema(dialect)},
+                    {"additionalProperties", a_schema(dialect, again)},
                     {"propertyNames", {{"format", "regex"}}}};
         case Shape::dependencies:
             return {{"type", "object"},
-                    {"additionalProperties", {{"anyOf", Array{a_schema(dialect), string_array()}}}}};
+                    {"additionalProperties", {{"anyOf", Array{a_schema(dialect, again), string_array()}}}}};
     }
     return true;
 }
 
-Object properties_of(Dialect dialect, std::uint8_t vocabularies) {
+Object properties_of(Dialect dialect, std::uint8_t vocabularies, Again again = Again::by_dialect) {
     Object properties;
     for (const Keyword& keyword : all_keywords()) {
         if (keyword.in(dialect) && (vocabularies & static_cast<std::uint8_t>(keyword.vocabulary)) != 0)
-            properties.emplace(keyword.name, describe(keyword.shape, dialect));
+            properties.emplace(keyword.name, describe(keyword.shape, dialect, again));
     }
     return properties;
 }
@@ -217,6 +221,12 @@ const Value* builtin_document(std::string_view uri) {
     const Documents& documents = builtin_documents();
     const auto found = documents.find(uri);
     return found == documents.end() ? nullptr : &found->second;
+}
+
+Value flat_metaschema(Dialect dialect) {
+    return {{"$schema", dialect_uri(dialect)},
+            {"type", {"object", "boolean"}},
+            {"properties", properties_of(dialect, kAllVocabularies, Again::by_root)}};
 }
 
 VocabularySet read_vocabularies(const Object& vocabulary) {
