@@ -114,8 +114,8 @@ private:
         std::size_t valid = 0;
         for (const std::string& text : texts) {
             {
-                const Result<Value> value = json::parse(text, limits_, &arena_);
-                if (value && schema_.check(*value, scratch_) == Verdict::valid) ++valid;
+                const auto accepted = schema_.accept(text, scratch_, limits_, &arena_);
+                if (accepted && accepted->verdict == Verdict::valid && accepted->value.is_object()) ++valid;
             }
             arena_.reset();
         }

@@ -1,0 +1,21 @@
+// The callgate program without main(): the command line in, an exit code out.
+//
+// The list of verbs is here; each verb is a file of its own (verb_*.cpp).
+//
+// Threads: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "terminal.h"
+
+namespace callgate::cli {
+
+/// Wrong usage; also what every verb answers to unusable input.
+constexpr int kUnusable = 2;
+
+/// `arguments` without the program's own name.
+int run_program(const std::vector<std::string>& arguments, const Console& console);
+
+}  // namespace callgate::cli

@@ -1,0 +1,108 @@
+#include "program.h"
+
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
+
+#include <callgate/json.h>
+
+#include "verb_validate.h"
+
+namespace callgate::cli {
+namespace {
+
+struct Ran {
+    int exit_code = 0;
+    std::string out;
+    std::string err;
+};
+
+Ran run(const std::vector<std::string>& arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const Console console{out, err, {}, {}};
+    const int exit_code = run_program(arguments, console);
+    return {exit_code, out.str(), err.str()};
+}
+
+TEST(Program, HelpIsWhatComesWithoutAVerb) {
+    const Ran bare = run({});
+    EXPECT_EQ(bare.exit_code, 0);
+    EXPECT_NE(bare.out.find("Usage: callgate VERB"), std::string::npos);
+    EXPECT_EQ(run({"--help"}).out, bare.out);
+    EXPECT_EQ(run({"-h"}).out, bare.out);
+}
+
+TEST(Program, VersionIsOneLine) {
+    EXPECT_EQ(run({"--version"}).out, "callgate " CALLGATE_VERSION "\n");
+    EXPECT_EQ(run({"--version"}).exit_code, 0);
+}
+
+TEST(Program, EveryVerbHasItsOwnHelp) {
+    const Ran help = run({"validate", "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_NE(help.out.find("Exit codes"), std::string::npos);
+    EXPECT_NE(help.out.find("Examples"), std::string::npos);
+}
+
+TEST(Program, HelpNamesEveryOptionAndNoOther) {
+    CLI::App app;
+    std::ostringstream sink;
+    const Console console{sink, sink, {}, {}};
+    std::function<int()> chosen;
+    add_validate(app, console, chosen);
+    const std::string help = run({"validate", "--help"}).out;
+    std::size_t options = 0;
+    for (const CLI::Option* option : app.get_subcommand("validate")->get_options()) {
+        const std::string name =
+            option->get_positional() ? option->get_name(true) : option->get_lnames().at(0);
+        const std::string written = option->get_positional() ? "\n  " + name : "--" + name;
+        EXPECT_NE(help.find(written), std::string::npos) << name << " is missing in the help";
+        if (!option->get_positional()) ++options;
+    }
+    std::size_t described = 0;
+    for (std::size_t at = help.find("\n  -"); at != std::string::npos; at = help.find("\n  -", at + 1))
+        ++described;
+    EXPECT_EQ(described, options);
+}
+
+TEST(Program, HelpFitsATerminal) {
+    std::istringstream lines(run({"validate", "--help"}).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100u) << line;
+}
+
+TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"frobnicate"},
+                                                      {"validate"},
+                                                      {"validate", "--frobnicate", "a.json"},
+                                                      {"validate", "a.json", "b.json", "c.json"},
+                                                      {"validate", "--draft", "draft-03", "a.json"},
+                                                      {"validate", "--coerce=wild", "a.json"},
+                                                      {"validate", "--color=pink", "a.json"},
+                                                      {"validate", "--max-depth", "-1", "a.json"},
+                                                      {"validate", "--max-bytes", "0", "a.json"},
+                                                      {"validate", "--max-errors", "many", "a.json"},
+                                                      {"validate", "--resource"}}) {
+        const Ran ran = run(arguments);
+        EXPECT_EQ(ran.exit_code, 2) << arguments.back();
+        EXPECT_EQ(ran.out, "") << arguments.back();
+        EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
+    }
+}
+
+TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
+    const Ran ran = run({"validate", "--json", "--frobnicate"});
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.err, "");
+    const auto answer = json::parse(ran.out);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->at("valid"), false);
+    EXPECT_EQ(answer->at("error").at("details").at("reason"), "usage");
+}
+
+}  // namespace
+}  // namespace callgate::cli

@@ -1,0 +1,223 @@
+#include "terminal.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <utility>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace callgate::cli {
+
+namespace {
+
+// Below this a terminal is too narrow for columns; it is treated as this wide.
+constexpr std::size_t kNarrowest = 40;
+// With less room than this for the last column, breaking its lines makes it no easier to read.
+constexpr std::size_t kNarrowestText = 12;
+
+struct CodeRange {
+    char32_t first;
+    char32_t last;
+};
+
+bool within(char32_t c, auto const& ranges) {
+    return std::ranges::any_of(ranges,
+                               [c](const CodeRange& range) { return c >= range.first && c <= range.last; });
+}
+
+// Characters that would move the cursor, end the line, vanish or turn the writing direction.
+bool is_unsafe(char32_t c) {
+    static constexpr std::array kUnsafe = {CodeRange{0x00, 0x1F},     CodeRange{0x7F, 0x9F},
+                                           CodeRange{0x061C, 0x061C}, CodeRange{0x200B, 0x200F},
+                                           CodeRange{0x2028, 0x202E}, CodeRange{0x2060, 0x2069},
+                                           CodeRange{0xFEFF, 0xFEFF}, CodeRange{0xE0000, 0xE007F}};
+    return within(c, kUnsafe);
+}
+
+// Near enough to the terminals' own tables for a caret to stand in the right place.
+std::size_t width_of(char32_t c) {
+    static constexpr std::array kCombining = {CodeRange{0x0300, 0x036F}, CodeRange{0x1AB0, 0x1AFF},
+                                              CodeRange{0x1DC0, 0x1DFF}, CodeRange{0x20D0, 0x20FF},
+                                              CodeRange{0xFE00, 0xFE0F}, CodeRange{0xFE20, 0xFE2F}};
+    static constexpr std::array kWide = {
+        CodeRange{0x1100, 0x115F},   CodeRange{0x2E80, 0x303E},   CodeRange{0x3041, 0xA4CF},
+        CodeRange{0xAC00, 0xD7A3},   CodeRange{0xF900, 0xFAFF},   CodeRange{0xFE30, 0xFE6F},
+        CodeRange{0xFF00, 0xFF60},   CodeRange{0xFFE0, 0xFFE6},   CodeRange{0x1F300, 0x1F64F},
+        CodeRange{0x1F680, 0x1F6FF}, CodeRange{0x1F900, 0x1FAFF}, CodeRange{0x20000, 0x3FFFD}};
+    if (within(c, kCombining)) return 0;
+    return within(c, kWide) ? 2 : 1;
+}
+
+char32_t decode(std::string_view sequence) {
+    const auto byte = [&](std::size_t i) {
+        return static_cast<char32_t>(static_cast<unsigned char>(sequence[i]));
+    };
+    switch (sequence.size()) {
+        case 1: return byte(0);
+        case 2: return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+        case 3: return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+        default:
+            return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+    }
+}
+
+Glyph spelled_out(std::string text, std::size_t bytes) {
+    const std::size_t columns = text.size();
+    return {std::move(text), columns, bytes};
+}
+
+bool is_set(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+std::string Style::paint(std::string_view code, std::string_view text) const {
+    if (!color || text.empty()) return std::string(text);
+    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+Style Terminal::style(ColorMode mode) const {
+    const bool color = mode == ColorMode::always || (mode == ColorMode::automatic && wants_color);
+    return {.color = color, .width = is_terminal && width != 0 ? std::max(width, kNarrowest) : 0};
+}
+
+Terminal detect_terminal(int fd) {
+    Terminal terminal;
+    terminal.is_terminal = ::isatty(fd) == 1;
+    if (!terminal.is_terminal) return terminal;
+    const char* kind = std::getenv("TERM");
+    terminal.wants_color = !is_set("NO_COLOR") && kind != nullptr && std::string_view(kind) != "dumb";
+    struct winsize size = {};
+    if (::ioctl(fd, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+    return terminal;
+}
+
+Glyph first_glyph(std::string_view text) {
+    if (text.empty()) return {};
+    const std::size_t bytes = base::utf8_sequence_length(text);
+    if (bytes == 0) return spelled_out(fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front())), 1);
+    const char32_t c = decode(text.substr(0, bytes));
+    if (c == U'\t') return {" ", 1, 1};
+    if (c == U'\n') return spelled_out("\\n", 1);
+    if (is_unsafe(c)) {
+        const auto number = static_cast<std::uint32_t>(c);
+        return spelled_out(
+            number < 0x100 ? fmt::format("\\x{:02X}", number) : fmt::format("\\u{{{:X}}}", number), bytes);
+    }
+    return {std::string(text.substr(0, bytes)), width_of(c), bytes};
+}
+
+std::string printable(std::string_view text) {
+    std::string shown;
+    shown.reserve(text.size());
+    while (!text.empty()) {
+        const Glyph glyph = first_glyph(text);
+        shown += glyph.shown;
+        text.remove_prefix(glyph.bytes);
+    }
+    return shown;
+}
+
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+            line += c;
+        } else if (!line.empty() && line.back() != ' ') {
+            line += ' ';
+        }
+    }
+    if (line.ends_with(' ')) line.pop_back();
+    return line;
+}
+
+std::string clipped(std::string_view text, std::size_t columns) {
+    std::string shown;
+    std::size_t used = 0;
+    std::size_t fitting = 0;  // bytes of `shown` that leave room for the mark
+    while (!text.empty()) {
+        const Glyph glyph = first_glyph(text);
+        used += glyph.columns;
+        if (used > columns) return shown.substr(0, fitting) + "…";
+        shown += glyph.shown;
+        if (used < columns) fitting = shown.size();
+        text.remove_prefix(glyph.bytes);
+    }
+    return shown;
+}
+
+std::size_t columns_of(std::string_view text) {
+    std::size_t columns = 0;
+    while (!text.empty()) {
+        const Glyph glyph = first_glyph(text);
+        columns += glyph.columns;
+        text.remove_prefix(glyph.bytes);
+    }
+    return columns;
+}
+
+std::string padded(std::string_view text, std::size_t columns) {
+    const std::size_t used = columns_of(text);
+    std::string out(text);
+    if (used < columns) out.append(columns - used, ' ');
+    return out;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+    if (columns == 0) return {std::string(text)};
+    std::vector<std::string> lines(1);
+    std::size_t used = 0;
+    while (!text.empty()) {
+        const std::size_t space = text.find(' ');
+        const std::string_view word = text.substr(0, space);
+        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+        const std::size_t size = columns_of(word);
+        if (used != 0 && used + 1 + size > columns) {
+            lines.emplace_back();
+            used = 0;
+        }
+        if (used != 0) lines.back() += ' ';
+        used += size + (used != 0 ? 1 : 0);
+        lines.back() += word;
+    }
+    return lines;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
+    std::string out;
+    for (std::size_t number = 0; number < rows.size(); ++number) {
+        const auto& row = rows[number];
+        std::string line = "  ";
+        std::size_t used = 2;
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            line += padded(row[i], widths[i]) + "  ";
+            used += widths[i] + 2;
+        }
+        const bool fits = style.width >= used + kNarrowestText;
+        const auto last =
+            row.empty() ? std::vector<std::string>{""} : wrapped(row.back(), fits ? style.width - used : 0);
+        for (std::size_t i = 0; i < last.size(); ++i) {
+            std::string whole = (i == 0 ? line : std::string(used, ' ')) + last[i];
+            whole.erase(whole.find_last_not_of(' ') + 1);
+            out += number == 0 ? style.dim(whole) : whole;
+            out += '\n';
+        }
+    }
+    return out;
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,87 @@
+// What a person sees: colour, width, and text that cannot play tricks on the terminal.
+//
+// Everything that comes from a file goes through printable() before it is shown: control characters, bytes
+// that are not UTF-8 and characters that turn the writing direction are spelled out, so that no document can
+// move the cursor or hide a line.
+//
+// Threads: plain values and pure functions; detect_terminal() reads the environment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace callgate::cli {
+
+enum class ColorMode : std::uint8_t { automatic, always, never };
+
+/// How one stream is written to.
+struct Style {
+    bool color = false;
+    std::size_t width = 0;  ///< columns; 0 where lines need not end, as in a file or pipe
+
+    std::string bold(std::string_view text) const { return paint("1", text); }
+    std::string dim(std::string_view text) const { return paint("2", text); }
+    std::string red(std::string_view text) const { return paint("1;31", text); }
+    std::string green(std::string_view text) const { return paint("1;32", text); }
+    std::string yellow(std::string_view text) const { return paint("33", text); }
+
+private:
+    std::string paint(std::string_view code, std::string_view text) const;
+};
+
+/// Where a stream ends up.
+struct Terminal {
+    bool is_terminal = false;
+    bool wants_color = false;  ///< a terminal that can, and neither NO_COLOR nor TERM=dumb
+    std::size_t width = 0;
+
+    Style style(ColorMode mode) const;
+};
+
+Terminal detect_terminal(int fd);
+
+/// The streams a verb writes to.
+struct Console {
+    std::ostream& out;
+    std::ostream& err;
+    Terminal out_terminal;
+    Terminal err_terminal;
+};
+
+/// The first character of `text` as it may be shown.
+struct Glyph {
+    std::string shown;
+    std::size_t columns = 0;
+    std::size_t bytes = 0;  ///< of `text` that it stands for; 0 only when there is none
+};
+
+Glyph first_glyph(std::string_view text);
+
+/// `text` on one line, safe to show.
+std::string printable(std::string_view text);
+
+/// Every run of white space becomes one space, none at the ends.
+std::string one_line(std::string_view text);
+
+/// Printable text of at most `columns`, the last one "…" where something was cut off.
+std::string clipped(std::string_view text, std::size_t columns);
+
+/// Columns that printable text takes. Colour codes count, so measure before painting.
+std::size_t columns_of(std::string_view text);
+
+/// `text` with spaces up to `columns`.
+std::string padded(std::string_view text, std::size_t columns);
+
+/// `text` broken at spaces into lines of at most `columns`; a word longer than that keeps its line. 0: one
+/// line.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
+
+/// Rows in columns two spaces apart, each line indented by two. The last column is wrapped where the style
+/// has a width. The first row is a heading. Cells are printable text.
+std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style);
+
+}  // namespace callgate::cli

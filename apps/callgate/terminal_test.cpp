@@ -1,0 +1,97 @@
+#include "terminal.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/utf8.h"
+
+namespace callgate::cli {
+namespace {
+
+TEST(Terminal, ColourIsForTerminalsUnlessAskedFor) {
+    Terminal terminal;
+    EXPECT_FALSE(terminal.style(ColorMode::automatic).color);
+    EXPECT_TRUE(terminal.style(ColorMode::always).color);
+    terminal.is_terminal = true;
+    EXPECT_FALSE(terminal.style(ColorMode::automatic).color) << "NO_COLOR is set";
+    terminal.wants_color = true;
+    EXPECT_TRUE(terminal.style(ColorMode::automatic).color);
+    EXPECT_FALSE(terminal.style(ColorMode::never).color);
+}
+
+TEST(Terminal, PlainStyleAddsNothing) {
+    EXPECT_EQ(Style{}.red("x"), "x");
+    Style color;
+    color.color = true;
+    EXPECT_EQ(color.red("x"), "\x1b[1;31mx\x1b[0m");
+}
+
+TEST(Terminal, LinesEndOnlyOnATerminal) {
+    EXPECT_EQ((Terminal{false, false, 80}).style(ColorMode::always).width, 0u);
+    EXPECT_EQ((Terminal{true, true, 80}).style(ColorMode::never).width, 80u);
+    EXPECT_GE((Terminal{true, true, 3}).style(ColorMode::never).width, 40u) << "too narrow for columns";
+}
+
+TEST(Terminal, ControlCharactersAreSpelledOut) {
+    EXPECT_EQ(printable("a\x1b[2Jb"), "a\\x1B[2Jb");
+    EXPECT_EQ(printable("a\nb\tc\r"), "a\\nb c\\x0D");
+    EXPECT_EQ(printable("\xE2\x80\xAEtxt"), "\\u{202E}txt") << "right-to-left override";
+    EXPECT_EQ(printable("\xC2\x9Bm"), "\\x9Bm") << "the one-byte CSI of C1";
+    EXPECT_EQ(printable("\xFF\xC3"), "\\xFF\\xC3") << "not UTF-8";
+    EXPECT_EQ(printable("日本 é"), "日本 é");
+}
+
+TEST(Terminal, LongTextIsClipped) {
+    EXPECT_EQ(clipped("abcdef", 6), "abcdef");
+    EXPECT_EQ(clipped("abcdefg", 6), "abcde…");
+    EXPECT_EQ(clipped("日本語", 5), "日本…");
+    EXPECT_EQ(clipped("日本語", 4), "日…") << "half a character is none";
+    EXPECT_EQ(clipped("", 3), "");
+}
+
+TEST(Terminal, WideCharactersTakeTwoColumns) {
+    EXPECT_EQ(columns_of("abc"), 3u);
+    EXPECT_EQ(columns_of("日本"), 4u);
+    EXPECT_EQ(columns_of("e\u0301"), 1u) << "a combining accent takes none";
+    EXPECT_EQ(padded("日", 4), "日  ");
+}
+
+TEST(Terminal, TextIsWrappedAtSpaces) {
+    EXPECT_EQ(wrapped("one two three", 8), (std::vector<std::string>{"one two", "three"}));
+    EXPECT_EQ(wrapped("extraordinarily", 4), (std::vector<std::string>{"extraordinarily"}));
+    EXPECT_EQ(wrapped("one two", 0), (std::vector<std::string>{"one two"}));
+}
+
+TEST(Terminal, TableColumnsLineUp) {
+    EXPECT_EQ(table({{"name", "what"}, {"a", "first"}, {"日本", "second"}}, Style{}),
+              "  name  what\n"
+              "  a     first\n"
+              "  日本  second\n");
+}
+
+TEST(Terminal, LastColumnOfATableIsWrapped) {
+    Style style;
+    style.width = 40;
+    EXPECT_EQ(table({{"name", "what"}, {"a", "words that go on beyond the end of the line"}}, style),
+              "  name  what\n"
+              "  a     words that go on beyond the end\n"
+              "        of the line\n");
+}
+
+TEST(Terminal, OneLineCollapsesWhiteSpace) {
+    EXPECT_EQ(one_line("  a \n\t b  "), "a b");
+}
+
+RC_GTEST_PROP(Terminal, PrintableTextIsValidUtf8WithoutControlCharacters, (const std::string& text)) {
+    const std::string shown = printable(text);
+    RC_ASSERT(base::is_valid_utf8(shown));
+    RC_ASSERT(std::ranges::none_of(shown,
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }));
+    RC_ASSERT(printable(shown) == shown);
+}
+
+}  // namespace
+}  // namespace callgate::cli

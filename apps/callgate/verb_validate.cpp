@@ -1,0 +1,272 @@
+#include "verb_validate.h"
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "help.h"
+#include "input.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(callgate validate: is this tool's schema sound, and would this call be accepted?
+
+Usage: callgate validate [options] TOOL.json [ARGS.json | -]
+
+  TOOL.json            a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema
+  ARGS.json            the arguments of a call; - reads them from standard input. Without it
+                       the schema alone is checked and the parameters are listed
+
+What is checked
+  --schema             take TOOL.json for a bare JSON Schema, whatever it looks like
+  --open               allow parameters the schema does not name (they are refused unless
+                       the schema itself rules on them)
+  --format             let "format" decide (date-time, email, uri, …); it is a remark otherwise
+  --coerce[=full]      first mend what is plainly meant ("5" for 5, JSON in a string, null for
+                       an absent optional), say what changed, check the result; full: also
+                       "true" and "false"
+  --draft DRAFT        where the schema has no $schema: 2020-12 (default), 2019-09, draft-07
+  --resource URI=FILE  a document that $ref may reach; repeatable. Nothing is ever fetched
+  --pcre2              allow look-around and back-references in patterns, under match limits
+
+Output
+  --json               one JSON document on standard output, for unusable input too
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+
+Limits
+  --max-bytes SIZE     of each file: 4M by default
+  --max-depth N        nesting of the arguments: 64 by default
+  --max-nodes N        values in the arguments: 100000 by default
+  --max-errors N       problems listed: 100 by default
+  -h, --help           this text
+
+Exit codes
+  0  valid    1  invalid    2  unusable input: broken schema, missing file, not JSON,
+                               too large, too costly to check, wrong usage
+
+Examples
+  callgate validate send_mail.json
+  callgate validate send_mail.json call.json
+  echo '{"to": "ada@example.org"}' | callgate validate send_mail.json -
+  callgate validate --json --coerce send_mail.json call.json | jq .violations
+)";
+
+// Schemas have their own bounds (schema::Limits); a tool definition wraps them a little.
+constexpr std::size_t kToolDepth = 512;
+
+tl::unexpected<Error> about(Error error, const std::string& name) {
+    error.message = fmt::format("{}: {}", name, error.message);
+    return tl::unexpected<Error>(std::move(error));
+}
+
+class Validation {
+public:
+    explicit Validation(const ValidateOptions& options) : options_(options) {}
+
+    ValidateReport run() {
+        report_.tool_path = input_name(options_.tool);
+        report_.has_arguments = !options_.arguments.empty();
+        if (auto judged = judge(); !judged) {
+            report_.outcome = ValidateOutcome::unusable;
+            report_.error = std::move(judged.error());
+        }
+        return std::move(report_);
+    }
+
+private:
+    Result<void> judge() {
+        if (options_.tool == kStandardInput && options_.arguments == kStandardInput)
+            return fail(ErrorCode::config_error,
+                        "Standard input can be either the tool or the arguments, not both.",
+                        {{"reason", "usage"}});
+        if (auto done = read_tool(); !done) return done;
+        if (auto done = read_resources(); !done) return done;
+        auto input = compile(report_.tool->input);
+        if (!input) return tl::unexpected<Error>(std::move(input.error()));
+        report_.dialect = input->dialect();
+        if (report_.has_arguments) return check_arguments(*input);
+        if (report_.tool->output) {
+            if (auto output = compile(*report_.tool->output); !output)
+                return tl::unexpected<Error>(std::move(output.error()));
+        }
+        report_.outcome = ValidateOutcome::valid;
+        return {};
+    }
+
+    // A parsed file; on failure the excerpt is kept.
+    Result<Value> read_json(const std::string& path, ErrorCode code, std::size_t depth, std::size_t nodes) {
+        auto text = read_input(path, options_.limits.max_bytes, code);
+        if (!text) return tl::unexpected<Error>(std::move(text.error()));
+        auto value = json::parse(*text, json::ParseLimits(options_.limits.max_bytes, depth, nodes));
+        if (value) return value;
+        report_.excerpt = excerpt_of(*text, value.error());
+        value.error().code = code;
+        value.error().details["path"] = path;
+        if (text->find_first_not_of(" \t\r\n") == std::string::npos)
+            value.error().message = "There is no JSON in it: it is empty.";
+        return about(std::move(value.error()), input_name(path));
+    }
+
+    Result<Value> read_schema_file(const std::string& path) {
+        return read_json(path, ErrorCode::config_error, kToolDepth, schema::Limits().max_schema_nodes * 2);
+    }
+
+    Result<void> read_tool() {
+        auto document = read_schema_file(options_.tool);
+        if (!document) return tl::unexpected<Error>(std::move(document.error()));
+        auto tool =
+            options_.bare_schema ? Result<ToolFile>(as_bare_schema(*document)) : recognise_tool(*document);
+        if (!tool) {
+            tool.error().details["path"] = options_.tool;
+            return about(std::move(tool.error()), input_name(options_.tool));
+        }
+        report_.tool = std::move(*tool);
+        return {};
+    }
+
+    Result<void> read_resources() {
+        for (const std::string& resource : options_.resources) {
+            // The URI may have a query, so the last sign is the one that divides.
+            const std::size_t sign = resource.rfind('=');
+            if (sign == std::string::npos || sign == 0 || sign + 1 == resource.size())
+                return fail(ErrorCode::config_error,
+                            fmt::format("--resource {}: give it as URI=FILE, such as "
+                                        "https://example.org/address.json=address.json.",
+                                        resource),
+                            {{"reason", "usage"}});
+            auto document = read_schema_file(resource.substr(sign + 1));
+            if (!document) return tl::unexpected<Error>(std::move(document.error()));
+            if (auto added = resources_.add(resource.substr(0, sign), std::move(*document)); !added)
+                return about(std::move(added.error()), "--resource");
+        }
+        return {};
+    }
+
+    Result<schema::Schema> compile(const PlacedSchema& placed) {
+        schema::CompileOptions compile_options;
+        compile_options.default_dialect = options_.default_dialect;
+        compile_options.assert_format = options_.assert_format;
+        compile_options.allow_pcre2 = options_.pcre2;
+        compile_options.unknown_members =
+            options_.open ? schema::UnknownMembers::as_schema_says : schema::UnknownMembers::reject;
+        compile_options.resources = &resources_;
+        auto compiled = schema::Schema::compile(placed.schema, compile_options);
+        if (compiled) return compiled;
+        compiled.error().details["path"] = options_.tool;
+        compiled.error().details["place"] = placed.place;
+        std::string name = input_name(options_.tool);
+        if (!placed.place.empty()) name += fmt::format(", {}", placed.place);
+        return about(std::move(compiled.error()), name);
+    }
+
+    Result<void> check_arguments(const schema::Schema& schema) {
+        auto arguments = read_json(options_.arguments, ErrorCode::invalid_arguments,
+                                   options_.limits.max_depth, options_.limits.max_nodes);
+        if (!arguments) return tl::unexpected<Error>(std::move(arguments.error()));
+        if (options_.coerce) {
+            schema::Coerced coerced = schema.coerce(*arguments, *options_.coerce);
+            report_.coercions = std::move(coerced.changes);
+            *arguments = std::move(coerced.value);
+            report_.coerced = *arguments;
+        }
+        schema::Explanation explanation = schema.explain(*arguments, options_.max_errors);
+        if (explanation.verdict == schema::Verdict::over_budget) {
+            std::string message = "It is too costly to check these arguments with this schema.";
+            if (!explanation.violations.empty()) message = explanation.violations.front().message;
+            return about(Error(ErrorCode::invalid_arguments, std::move(message),
+                               {{"reason", "over_budget"}, {"path", options_.arguments}}),
+                         input_name(options_.arguments));
+        }
+        const bool valid = explanation.verdict == schema::Verdict::valid;
+        report_.outcome = valid ? ValidateOutcome::valid : ValidateOutcome::invalid;
+        report_.violations = std::move(explanation.violations);
+        report_.truncated = explanation.truncated;
+        return {};
+    }
+
+    const ValidateOptions& options_;
+    schema::Resources resources_;
+    ValidateReport report_;
+};
+
+// What the command line says, before it means anything.
+struct CommandLine {
+    ValidateOptions options;
+    bool json = false;
+    std::string coerce;
+    std::string draft = "2020-12";
+    std::string color = "auto";
+};
+
+ColorMode color_mode(std::string_view word) {
+    if (word == "always") return ColorMode::always;
+    return word == "never" ? ColorMode::never : ColorMode::automatic;
+}
+
+schema::Dialect dialect_named(std::string_view name) {
+    for (const auto dialect : {schema::Dialect::draft7, schema::Dialect::draft2019_09}) {
+        if (dialect_name(dialect) == name) return dialect;
+    }
+    return schema::Dialect::draft2020_12;
+}
+
+int run(const CommandLine& line, const Console& console) {
+    ValidateOptions options = line.options;
+    options.default_dialect = dialect_named(line.draft);
+    if (!line.coerce.empty())
+        options.coerce = line.coerce == "full" ? schema::CoercionMode::full : schema::CoercionMode::standard;
+    const ValidateReport report = validate(options);
+    const ColorMode color = color_mode(line.color);
+    if (line.json) {
+        console.out << json::write_pretty(to_json(report)) << '\n';
+    } else if (report.error) {
+        console.err << to_text(report, console.err_terminal.style(color));
+    } else {
+        console.out << to_text(report, console.out_terminal.style(color));
+    }
+    return static_cast<int>(report.outcome);
+}
+
+}  // namespace
+
+ValidateReport validate(const ValidateOptions& options) {
+    return Validation(options).run();
+}
+
+void add_validate(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    auto line = std::make_shared<CommandLine>();
+    ValidateOptions& options = line->options;
+    CLI::App& verb = *app.add_subcommand("validate");
+    verb.formatter(std::make_shared<FixedHelp>(kHelp));
+
+    verb.add_option("TOOL", options.tool)->required();
+    verb.add_option("ARGS", options.arguments);
+    verb.add_flag("--schema", options.bare_schema);
+    verb.add_flag("--open", options.open);
+    verb.add_flag("--format", options.assert_format);
+    // A flag with a value: as an option it would swallow the file that follows.
+    verb.add_flag("--coerce{standard}", line->coerce)->check(CLI::IsMember({"standard", "full"}));
+    verb.add_option("--draft", line->draft)->check(CLI::IsMember({"2020-12", "2019-09", "draft-07"}));
+    verb.add_option("--resource", options.resources)->allow_extra_args(false);
+    verb.add_flag("--pcre2", options.pcre2);
+    verb.add_flag("--json", line->json);
+    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
+    verb.add_option("--max-bytes", options.limits.max_bytes)
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+        ->transform(CLI::AsSizeValue(false));
+    verb.add_option("--max-depth", options.limits.max_depth)
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000}));
+    verb.add_option("--max-nodes", options.limits.max_nodes)
+        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}));
+    verb.add_option("--max-errors", options.max_errors)
+        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
+    verb.callback([line, &console, &chosen] { chosen = [line, &console] { return run(*line, console); }; });
+}
+
+}  // namespace callgate::cli

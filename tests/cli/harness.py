@@ -1,0 +1,151 @@
+"""Runs the callgate program under limits and holds its answers to what every verb promises.
+
+Limits are on processor time and address space, never on elapsed time. A program that passes one dies by a signal or
+fails to allocate, and both fail the test.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MIB = 1 << 20
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "count": {"type": "integer"}},
+    "required": ["path"],
+}
+TOOL = {"name": "read", "description": "Reads", "inputSchema": SCHEMA}
+
+# Set by main().
+binary = None
+sanitized = False
+
+
+class Ran:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout.decode("utf-8")
+        self.err = process.stderr.decode("utf-8")
+
+    def __repr__(self):
+        return f"exit code {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}"
+
+
+def limits(closed=(), memory=1024 * MIB):
+    def apply():
+        # A sanitized program reserves terabytes of address space and runs several times slower.
+        seconds = 180 if sanitized else 30
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if not sanitized:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        for fd in closed:
+            os.close(fd)
+
+    return apply
+
+
+class CliTest(unittest.TestCase):
+    """A temporary directory, removed afterwards, and ways to run the program in it."""
+
+    maxDiff = None
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = pathlib.Path(directory.name)
+
+    def file(self, name, content):
+        """Content is text, bytes, an iterable of bytes, or anything else to be written as JSON."""
+        path = self.dir / name
+        if isinstance(content, str):
+            path.write_bytes(content.encode())
+        elif isinstance(content, bytes):
+            path.write_bytes(content)
+        elif hasattr(content, "__next__"):
+            with open(path, "wb") as out:
+                out.writelines(content)
+        else:
+            path.write_text(json.dumps(content))
+        return str(path)
+
+    def run_program(self, *arguments, stdin=b"", closed=(), memory=1024 * MIB, env=None, **streams):
+        streams.setdefault("stdout", subprocess.PIPE)
+        streams.setdefault("stderr", subprocess.PIPE)
+        if isinstance(stdin, bytes):
+            streams["input"] = stdin
+        else:
+            streams["stdin"] = stdin
+        process = subprocess.run(
+            [binary, *map(str, arguments)],
+            preexec_fn=limits(closed, memory),
+            env={**os.environ, **(env or {})},
+            check=False,
+            **streams,
+        )
+        self.assertGreaterEqual(process.returncode, 0, f"died by signal {-process.returncode}: {process.stderr}")
+        return Ran(process) if streams["stdout"] == subprocess.PIPE else process
+
+    def validate(self, *arguments, **how):
+        return self.run_program("validate", *arguments, **how)
+
+    def verdict(self, tool, arguments, *options):
+        """The JSON answer for a tool and arguments given as values; the exit code must agree with it."""
+        ran = self.validate("--json", *options, self.file("tool.json", tool), self.file("args.json", arguments))
+        answer = self.answer(ran)
+        self.assertIsNone(answer["error"], ran)
+        self.assertEqual(ran.code, 0 if answer["valid"] else 1, ran)
+        self.assertEqual(answer["valid"], answer["violations"] == [], ran)
+        return answer
+
+    def answer(self, ran):
+        """What --json printed: one document, and nothing on standard error."""
+        self.assertEqual(ran.err, "")
+        answer = json.loads(ran.out)
+        for member in ("valid", "tool", "form", "dialect", "violations", "coercions", "error"):
+            self.assertIn(member, answer)
+        for violation in answer["violations"]:
+            self.assertTrue({"path", "schema_path", "keyword", "message"} <= violation.keys())
+            self.assertTrue(violation["message"])
+        return answer
+
+    def assert_unusable(self, *arguments, reason, says="", stdin=b""):
+        """Exit code 2 and one clear error, for people on standard error and for programs as JSON."""
+        ran = self.validate(*arguments, stdin=stdin)
+        self.assertEqual(ran.code, 2, ran)
+        self.assertEqual(ran.out, "", ran)
+        self.assertEqual(ran.err.count("✗"), 1, ran)
+        first = ran.err.splitlines()[0]
+        self.assertTrue(first.startswith("✗ ") and len(first) > 20, ran)
+        self.assertLess(len(ran.err), 4000, ran)
+
+        ran = self.validate("--json", *arguments, stdin=stdin)
+        self.assertEqual(ran.code, 2, ran)
+        answer = self.answer(ran)
+        self.assertIs(answer["valid"], False, ran)
+        error = answer["error"]
+        self.assertIn(error["code"], ("config_error", "invalid_arguments"), ran)
+        self.assertEqual(error["details"].get("reason"), reason, ran)
+        self.assertTrue(error["message"].strip(), ran)
+        self.assertNotIn("\n", error["message"], ran)
+        self.assertIn(says, error["message"], ran)
+        return error
+
+
+def main(usage):
+    """BINARY [--sanitized] [TEST...], for the test script that calls this."""
+    global binary, sanitized
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0].startswith("-"):
+        sys.exit(usage)
+    binary = str(pathlib.Path(arguments.pop(0)).resolve())
+    if "--sanitized" in arguments:
+        arguments.remove("--sanitized")
+        sanitized = True
+    unittest.main(argv=[sys.argv[0], *arguments])
