@@ -29,6 +29,7 @@ struct Limits {
     std::size_t max_subschemas = 10'000;
     std::size_t max_depth = 256;            ///< nesting of subschemas, and of evaluation
     std::size_t max_pattern_bytes = 4'096;  ///< one regular expression
+    std::size_t max_pattern_weight = 100'000;  ///< all of them: states and instructions they are compiled to
     std::uint64_t max_steps = 2'000'000;    ///< per validation
 
     Limits() {}
@@ -73,7 +74,7 @@ struct Accepted {
 
 /// One reason why an instance is invalid.
 struct Violation {
-    std::string instance_path;  ///< JSON pointer into the instance
+    std::string instance_path;  ///< JSON pointer into the instance; like schema_path cut at 4 KiB
     std::string schema_path;    ///< where the keyword stands: "#/properties/a/type", behind a URI if in a resource
     std::string keyword;
     std::string message;        ///< e.g. "Missing required parameter: path"

@@ -96,6 +96,7 @@ TEST(Parse, RefusesWhatIsNotJson) {
     EXPECT_EQ(reason(std::string_view("\"a\0b\"", 5)), "control_character");
     EXPECT_EQ(reason(std::string_view("[1]\0", 4)), "trailing_text");
     EXPECT_EQ(reason("\xEF\xBB\xBF{}"), "byte_order_mark");
+    EXPECT_EQ(reason(std::string_view("\xFF\xFE{\0}\0", 6)), "byte_order_mark");
 }
 
 TEST(Parse, NamesNaNWhenThatIsWhatCame) {

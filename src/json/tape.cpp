@@ -197,7 +197,9 @@ public:
 
     bool document() {
         char* at = skip_space(begin_);
-        if (at != end_ && static_cast<unsigned char>(*at) == 0xEF) return stop(Fault::byte_order_mark, at) != nullptr;
+        // No JSON text begins with these: they are byte order marks of UTF-8 and UTF-16.
+        const auto first = static_cast<unsigned char>(*at);
+        if (first == 0xEF || first == 0xFE || first == 0xFF) return stop(Fault::byte_order_mark, at) != nullptr;
         at = values(at);
         if (at == nullptr) return false;
         at = skip_space(at);

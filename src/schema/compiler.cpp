@@ -112,6 +112,8 @@ private:
     std::unordered_map<const Value*, BlockId> known_;
     std::vector<std::pair<BlockId, const Value*>> todo_;
     std::unordered_map<std::string, std::uint32_t> known_patterns_;
+    std::size_t pattern_weight_ = 0;
+    std::unordered_map<const Value*, const Value*> followed_;  ///< where plain references end
 };
 
 template <class T>
@@ -157,7 +159,12 @@ Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, Chec
 // way there is then part of the meaning.
 Result<const Value*> Compiler::follow_plain_refs(const Value& schema) {
     const Value* at = &schema;
+    std::vector<const Value*> passed;
     for (std::size_t hops = 0; !index_.is_dynamic(); ++hops) {
+        if (const auto known = followed_.find(at); known != followed_.end()) {
+            at = known->second;
+            break;
+        }
         const Object* object = at->if_object();
         const Value* reference = object != nullptr ? object->if_contains("$ref") : nullptr;
         if (reference == nullptr || !reference->is_string()) break;
@@ -173,8 +180,10 @@ Result<const Value*> Compiler::follow_plain_refs(const Value& schema) {
                                 "the $ref leads back to itself without looking at any part of the instance.");
         auto target = index_.resolve(place, reference->get_string());
         if (!target) return forward(target);
+        passed.push_back(at);
         at = target->schema;
     }
+    for (const Value* reference : passed) followed_.emplace(reference, at);
     return at;
 }
 
@@ -262,6 +271,10 @@ Result<std::uint32_t> Compiler::pattern(const Work& work, std::string_view keywo
         error.details["schema_path"] = fmt::format("{}/{}", work.place.location, keyword);
         return tl::unexpected<Error>(std::move(error));
     }
+    pattern_weight_ += compiled->weight();
+    if (pattern_weight_ > options_.limits.max_pattern_weight)
+        return schema_fault("too_large", work.place.location,
+                            "the patterns of this schema are too costly together; use fewer or simpler ones.");
     program_->patterns.push_back(std::move(*compiled));
     program_->pattern_texts.emplace_back(text);
     return known->second;

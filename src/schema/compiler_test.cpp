@@ -144,6 +144,34 @@ TEST(Compile, HoldsItsLimits) {
     EXPECT_EQ(reason(deep), "too_deep");
 }
 
+TEST(Compile, BoundsWhatAllPatternsCostTogether) {
+    std::string patterns;
+    for (int i = 0; i < 300; ++i)
+        patterns += (i == 0 ? "" : ",") + ("\"^[^\\\\p{Lu}]{30,}[\\\\p{L}\\\\p{N}]{" + std::to_string(200 + i) + "}$\":{}");
+    EXPECT_EQ(reason("{\"patternProperties\":{" + patterns + "}}"), "too_large");
+}
+
+TEST(Compile, FollowsALongChainOfReferencesOnce) {
+    // Every link is asked for on its own, too: walking the rest of the chain each time would be quadratic.
+    std::string defs = "\"d0\":{\"type\":\"integer\"}";
+    std::string all;
+    for (int i = 1; i <= 3'000; ++i) {
+        const std::string n = std::to_string(i);
+        defs += ",\"d" + n + "\":{\"$ref\":\"#/$defs/d" + std::to_string(i - 1) + "\"}";
+        all += (i == 1 ? "" : ",") + ("{\"$ref\":\"#/$defs/d" + n + "\"}");
+    }
+    const Schema schema = schema_of("{\"allOf\":[" + all + "],\"$defs\":{" + defs + "}}");
+    EXPECT_TRUE(accepts(schema, "1"));
+    EXPECT_FALSE(accepts(schema, "true"));
+}
+
+TEST(Compile, KeepsItsMessagesShort) {
+    const std::string far(1'000'000, 'x');
+    EXPECT_LT(refusal("{\"$ref\":\"#/" + far + "\"}").message.size(), 2'000u);
+    EXPECT_LT(refusal("{\"$ref\":\"https://example.com/" + far + "\"}").message.size(), 2'000u);
+    EXPECT_LT(json::write(refusal("{\"properties\":{\"" + far + "\":{\"$ref\":\"#none\"}}}").details).size(), 2'000u);
+}
+
 TEST(Compile, RefusesUnknownMembersWhereTheContractSaysSo) {
     CompileOptions closed;
     closed.unknown_members = UnknownMembers::reject;

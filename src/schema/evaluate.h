@@ -168,7 +168,7 @@ private:
     }
 
     bool matches(std::uint32_t pattern, std::string_view text) {
-        if (!run_.spend(text.size() / 16)) return false;
+        if (!run_.spend(text.size() / 16 + 1)) return false;
         const RegexMatch match = program_.patterns[pattern].search(text);
         if (match == RegexMatch::over_limit) run_.stop();
         return match == RegexMatch::yes;

@@ -10,6 +10,7 @@
 
 #include <callgate/schema.h>
 
+#include "base/utf8.h"
 #include "json/pointer.h"
 #include "schema/evaluate.h"
 #include "schema/explain.h"
@@ -23,6 +24,7 @@ namespace {
 // Lists and values in a sentence are cut to stay readable.
 constexpr std::size_t kShownValues = 20;
 constexpr std::size_t kShownBytes = 120;
+constexpr std::size_t kLongestPath = 4'096;
 
 std::string_view type_name(Kind kind) {
     switch (kind) {
@@ -62,9 +64,7 @@ std::string type_names(std::uint8_t types) {
 
 std::string shortened(std::string text) {
     if (text.size() <= kShownBytes) return text;
-    std::size_t cut = kShownBytes;
-    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
-    return text.substr(0, cut) + "…";
+    return std::string(base::truncate_to_bytes(text, kShownBytes)) + "…";
 }
 
 std::string values_of(const EnumRule& rule) {
@@ -292,7 +292,10 @@ private:
         keep({pointer(), std::move(where), std::string(keyword), std::move(message)});
     }
 
+    // Bounded in number and in bytes: a path may be as long as the message it leads through.
     void keep(Violation violation) {
+        violation.instance_path = base::truncate_to_bytes(violation.instance_path, kLongestPath);
+        violation.schema_path = base::truncate_to_bytes(violation.schema_path, kLongestPath);
         if (violations.size() >= most_) {
             truncated = true;
             return;
@@ -312,18 +315,22 @@ Explanation explain_instance(const Program& program, const Value& instance, std:
                              std::string_view noun) {
     Explanation explanation;
     Scratch scratch;
+    bool too_deep = false;
     {
         Run run(scratch.state(), program.limits.max_steps);
         NoRecorder silent;
         const bool held = Evaluator<ValueNode, NoRecorder>(program, run, silent).holds(program.root, ValueNode(instance));
         explanation.verdict = run.verdict(held);
+        too_deep = run.too_deep();
     }
     if (explanation.verdict == Verdict::valid) return explanation;
     if (explanation.verdict == Verdict::over_budget) {
         explanation.violations.push_back(
             {"", "#", "budget",
-             fmt::format("The value is too costly to check: it needs more than {} steps. Send a smaller value.",
-                         program.limits.max_steps)});
+             too_deep ? fmt::format("The value or the schema is nested too deep to check: more than {} levels.",
+                                    kDeepestEvaluation)
+                      : fmt::format("The value is too costly to check: it needs more than {} steps. Send a smaller value.",
+                                    program.limits.max_steps)});
         return explanation;
     }
     Recorder recorder(program, std::max<std::size_t>(max_violations, 1), noun);

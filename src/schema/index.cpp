@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "json/pointer.h"
 #include "schema/metaschema.h"
 #include "schema/uri.h"
@@ -48,8 +49,13 @@ bool is_truth(const Value* value) { return value != nullptr && value->is_bool() 
 }  // namespace
 
 tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view location, std::string message) {
-    return fail(ErrorCode::config_error, fmt::format("Unusable schema at {}: {}", location, message),
-                {{"reason", reason}, {"schema_path", location}});
+    // Both may quote the schema, which may be anybody's.
+    const auto cut = [](std::string_view text, std::size_t bytes) {
+        return std::string(base::truncate_to_bytes(text, bytes)) + (text.size() > bytes ? "…" : "");
+    };
+    const std::string where = cut(location, 500);
+    return fail(ErrorCode::config_error, fmt::format("Unusable schema at {}: {}", where, cut(message, 1'000)),
+                {{"reason", reason}, {"schema_path", where}});
 }
 
 Result<void> Resources::add(std::string_view uri, Value document) {
@@ -313,9 +319,9 @@ Result<Index::Target> Index::resolve(const Place& from, std::string_view referen
         const UriParts parts = split_uri(uri);
         if (parts.has_scheme && parts.scheme != "urn" && parts.scheme != "tag")
             return schema_fault("remote_ref", from.location,
-                                fmt::format("$ref '{}' means '{}', which is not at hand. Schemas are never fetched: "
-                                            "put it under $defs, or give it as a resource.",
-                                            reference, uri));
+                                fmt::format("Schemas are never fetched, and $ref '{}' means '{}', which is not at "
+                                            "hand. Put it under $defs, or give it as a resource.",
+                                            base::truncate_to_bytes(reference, 200), uri));
         return schema_fault("unresolved_ref", from.location,
                             fmt::format("$ref '{}' points nowhere: there is no schema '{}'.", reference, uri));
     }

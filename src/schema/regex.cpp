@@ -197,6 +197,14 @@ RegexMatch Regex::search(std::string_view text) const {
     return impl.re2 ? impl.re2->search(text) : impl.pcre2->search(text);
 }
 
+std::size_t Regex::weight() const noexcept {
+    constexpr std::size_t kPcre2Weight = 1'000;
+    std::size_t weight = impl_->dfa ? impl_->dfa->state_count() : 0;
+    if (impl_->re2) weight += impl_->re2->weight();
+    if (impl_->pcre2) weight += kPcre2Weight;
+    return weight;
+}
+
 std::string_view Regex::engine() const noexcept {
     return impl_->dfa ? "dfa" : impl_->re2 ? "re2" : "pcre2";
 }

@@ -44,6 +44,9 @@ public:
     /// text so long that RE2 could need seconds.
     RegexMatch search(std::string_view text) const;
 
+    /// States and instructions it is made of: what compiling it cost, roughly.
+    std::size_t weight() const noexcept;
+
     /// "dfa", "re2" or "pcre2": which engine runs it.
     std::string_view engine() const noexcept;
 

@@ -37,6 +37,7 @@ tl::expected<std::unique_ptr<Re2Pattern>, std::string> Re2Pattern::compile(std::
         return tl::unexpected<std::string>(counts ? "its repetition counts multiply to more than 1000"
                                                   : "it needs more memory than a pattern may use");
     }
+    made->weight_ = static_cast<std::size_t>(re2.ProgramSize());
     return made;
 }
 

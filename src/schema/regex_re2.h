@@ -36,12 +36,18 @@ public:
 
     RegexMatch search(std::string_view text) const;
 
+    /// Instructions of the program; a guess on the high side where it is not compiled yet.
+    std::size_t weight() const noexcept { return weight_; }
+
 private:
+    static constexpr std::size_t kDeferredWeight = 4'000;
+
     Re2Pattern(std::string pattern, std::size_t memory);
     const re2::RE2& compiled() const;
 
     std::string pattern_;
     std::size_t memory_;
+    std::size_t weight_ = kDeferredWeight;
     mutable std::once_flag once_;
     mutable std::unique_ptr<re2::RE2> re2_;
 };

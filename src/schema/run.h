@@ -49,6 +49,7 @@ public:
 
     bool enter() noexcept {
         if (depth_ == kDeepestEvaluation) [[unlikely]] {
+            too_deep_ = true;
             stop();
             return false;
         }
@@ -62,6 +63,8 @@ public:
         over_ = true;
     }
     bool over() const noexcept { return over_; }
+    /// The run is over because it went too deep, not because it took too long.
+    bool too_deep() const noexcept { return too_deep_; }
 
     Verdict verdict(bool valid) const noexcept {
         if (over_) return Verdict::over_budget;
@@ -74,6 +77,7 @@ private:
     std::uint64_t steps_left_;
     std::uint32_t depth_ = 0;
     bool over_ = false;
+    bool too_deep_ = false;
 };
 
 }  // namespace callgate::schema

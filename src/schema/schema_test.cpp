@@ -112,6 +112,25 @@ TEST(Schema, StopsAtADepthOfEvaluationThatIsSafe) {
     EXPECT_EQ(schema_of(R"({"uniqueItems":true})").check(Array{value, value}, scratch), Verdict::over_budget);
 }
 
+TEST(Schema, ChargesEveryPatternTriedOnEveryMember) {
+    std::string patterns, members;
+    for (int i = 0; i < 2'000; ++i) {
+        patterns += (i == 0 ? "" : ",") + ("\"^x" + std::to_string(i) + "$\":{}");
+        members += (i == 0 ? "" : ",") + ("\"m" + std::to_string(i) + "\":1");
+    }
+    EXPECT_EQ(verdict_of(schema_of("{\"patternProperties\":{" + patterns + "}}"), "{" + members + "}"),
+              Verdict::over_budget);
+}
+
+TEST(Schema, SaysWhenItWasDepthAndNotLengthThatWasTooMuch) {
+    std::string defs;
+    for (int i = 0; i < 2'000; ++i)
+        defs += "\"d" + std::to_string(i) + "\":{\"minLength\":0,\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"},";
+    const Schema schema = schema_of("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs + "\"d2000\":{}}}");
+    EXPECT_EQ(verdict_of(schema, "1"), Verdict::over_budget);
+    EXPECT_NE(complaints(schema, "1").find("nested too deep"), std::string::npos);
+}
+
 TEST(Schema, SpendsLittleOnAnEvilPattern) {
     const Schema schema = schema_of(R"({"pattern":"^(a+)+$"})");
     EXPECT_EQ(verdict_of(schema, "\"" + std::string(100'000, 'a') + "!\""), Verdict::invalid);

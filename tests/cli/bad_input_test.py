@@ -107,7 +107,7 @@ class BadText(CliTest):
         self.both(b'{"caf\xe9": 1}', "bad_utf8")
         self.both(b'["\xc0\xaf"]', "bad_utf8")
         self.both(b'["\xed\xa0\x80"]', "bad_utf8")
-        self.both('{"a": 1}'.encode("utf-16"), "unexpected_character", "0xFF")
+        self.both('{"a": 1}'.encode("utf-16"), "byte_order_mark", "plain UTF-8")
         self.both(b"\xef\xbb\xbf{}", "byte_order_mark")
         self.both(b"\x00\x01\x02\x03", "unexpected_character")
 
