@@ -1,4 +1,5 @@
-// A secret, a way to cut, and a text: cutting never changes what comes out, and no form of the secret is left.
+// A secret, a way to cut, and a text: cutting never changes what comes out, and no form of the secret is
+// left.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // Runs one fuzz target over the files of the directories named on the command line, without libFuzzer.
 //
-// So `make test` keeps every seed, and every finding that became a seed, fixed with any compiler. The empty input is
-// always tried too. A directory that is missing or empty is an error: a replay of nothing must not look like success.
+// So `make test` keeps every seed, and every finding that became a seed, fixed with any compiler. The empty
+// input is always tried too. A directory that is missing or empty is an error: a replay of nothing must not
+// look like success.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A schema and an instance, separated by a line break: every way to ask gives the same answer, coercion never turns
-// a valid value into anything else, and nothing passes the step budget unnoticed.
+// A schema and an instance, separated by a line break: every way to ask gives the same answer, coercion never
+// turns a valid value into anything else, and nothing passes the step budget unnoticed.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

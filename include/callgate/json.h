@@ -67,7 +67,8 @@ private:
 
 /// Parse a whole document. On failure the error has code invalid_arguments and details
 /// {reason, line, column, byte}; line and column count from 1, column in bytes.
-Result<Value> parse(std::string_view text, const ParseLimits& limits = {}, boost::json::storage_ptr memory = {});
+Result<Value> parse(std::string_view text, const ParseLimits& limits = {},
+                    boost::json::storage_ptr memory = {});
 
 /// Compact text, keys in their order. `out` is appended to.
 void write(const Value& value, std::string& out);
@@ -77,8 +78,8 @@ std::string write(const Value& value);
 std::string write_pretty(const Value& value);
 
 /// Canonical form for digests (RFC 8785: sorted keys, shortest numbers), with one stated difference: integers
-/// beyond 2^53, held as integer or as double, are written with all their digits, so that two different numbers
-/// never share a digest and equal ones always do.
+/// beyond 2^53, held as integer or as double, are written with all their digits, so that two different
+/// numbers never share a digest and equal ones always do.
 std::string canonical(const Value& value);
 
 }  // namespace json

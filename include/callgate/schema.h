@@ -1,9 +1,9 @@
 // JSON Schema, compiled: a schema document becomes an immutable program that judges instances.
 //
-// All of 2020-12 (the default), 2019-09 and draft-07, chosen by `$schema`; no `$ref` ever reaches the network.
-// check() says yes or no without heap use once its Scratch is warm; explain() says why not, in sentences a
-// model can act on. Both run the same program, and both stop at a step budget: a hostile schema or instance
-// costs a bounded amount and yields an error, never a hang.
+// All of 2020-12 (the default), 2019-09 and draft-07, chosen by `$schema`; no `$ref` ever reaches the
+// network. check() says yes or no without heap use once its Scratch is warm; explain() says why not, in
+// sentences a model can act on. Both run the same program, and both stop at a step budget: a hostile schema
+// or instance costs a bounded amount and yields an error, never a hang.
 //
 // Threads: a Schema is immutable and may be shared; a Scratch belongs to one thread at a time.
 #pragma once
@@ -23,14 +23,15 @@ namespace callgate::schema {
 
 enum class Dialect : std::uint8_t { draft7, draft2019_09, draft2020_12 };
 
-/// Bounds on what a schema may cost. Past a compile bound: config_error. Past a run bound: Verdict::over_budget.
+/// Bounds on what a schema may cost. Past a compile bound: config_error. Past a run bound:
+/// Verdict::over_budget.
 struct Limits {
     std::size_t max_schema_nodes = 50'000;  ///< values in the document, resources included
     std::size_t max_subschemas = 10'000;
-    std::size_t max_depth = 256;            ///< nesting of subschemas, and of evaluation
-    std::size_t max_pattern_bytes = 4'096;  ///< one regular expression
+    std::size_t max_depth = 256;               ///< nesting of subschemas, and of evaluation
+    std::size_t max_pattern_bytes = 4'096;     ///< one regular expression
     std::size_t max_pattern_weight = 100'000;  ///< all of them: states and instructions they are compiled to
-    std::uint64_t max_steps = 2'000'000;    ///< per validation
+    std::uint64_t max_steps = 2'000'000;       ///< per validation
 
     Limits() {}
 };
@@ -58,7 +59,7 @@ struct CompileOptions {
     bool assert_format = false;                       ///< `format` is an annotation unless set
     bool allow_pcre2 = false;                         ///< look-around and back-references, under match limits
     UnknownMembers unknown_members = UnknownMembers::as_schema_says;
-    const Resources* resources = nullptr;             ///< read during compile() only
+    const Resources* resources = nullptr;  ///< read during compile() only
     Limits limits;
 
     CompileOptions() {}
@@ -75,9 +76,10 @@ struct Accepted {
 /// One reason why an instance is invalid.
 struct Violation {
     std::string instance_path;  ///< JSON pointer into the instance; like schema_path cut at 4 KiB
-    std::string schema_path;    ///< where the keyword stands: "#/properties/a/type", behind a URI if in a resource
+    std::string
+        schema_path;  ///< where the keyword stands: "#/properties/a/type", behind a URI if in a resource
     std::string keyword;
-    std::string message;        ///< e.g. "Missing required parameter: path"
+    std::string message;  ///< e.g. "Missing required parameter: path"
 };
 
 struct Explanation {
@@ -110,7 +112,8 @@ enum class CoercionMode : std::uint8_t {
 /// One value that coercion changed.
 struct Coercion {
     std::string instance_path;
-    std::string rule;  ///< "string_to_integer", "string_to_number", "string_to_boolean", "json_text", "null_dropped"
+    std::string
+        rule;  ///< "string_to_integer", "string_to_number", "string_to_boolean", "json_text", "null_dropped"
     std::string from;  ///< the kind before, e.g. "string"
     std::string to;    ///< the kind after, or "absent"
 };
@@ -124,18 +127,20 @@ class Program;
 
 class Schema {
 public:
-    /// Check `document` against its metaschema and compile it. On failure: config_error, details.reason one of
-    /// not_a_schema, unknown_dialect, unresolved_ref, remote_ref, cyclic_ref, bad_pattern, too_large, …; the
-    /// message names the place in the schema.
+    /// Check `document` against its metaschema and compile it. On failure: config_error, details.reason one
+    /// of not_a_schema, unknown_dialect, unresolved_ref, remote_ref, cyclic_ref, bad_pattern, too_large, …;
+    /// the message names the place in the schema.
     static Result<Schema> compile(const Value& document, const CompileOptions& options = {});
 
     /// Yes or no.
     Verdict check(const Value& instance, Scratch& scratch) const;
 
     /// Parse and judge JSON text without building a Value. An unparsable text is the Result's error.
-    Result<Verdict> check_text(std::string_view text, Scratch& scratch, const json::ParseLimits& limits = {}) const;
+    Result<Verdict> check_text(std::string_view text, Scratch& scratch,
+                               const json::ParseLimits& limits = {}) const;
 
-    /// Parse and judge JSON text; the Value is built only when the verdict is valid. This is how arguments enter.
+    /// Parse and judge JSON text; the Value is built only when the verdict is valid. This is how arguments
+    /// enter.
     Result<Accepted> accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits = {},
                             boost::json::storage_ptr memory = {}) const;
 

@@ -36,7 +36,8 @@ void Arena::reset() noexcept {
 }
 
 void* Arena::do_allocate(std::size_t bytes, std::size_t align) {
-    auto at = (reinterpret_cast<std::uintptr_t>(next_) + align - 1) & ~(static_cast<std::uintptr_t>(align) - 1);
+    auto at =
+        (reinterpret_cast<std::uintptr_t>(next_) + align - 1) & ~(static_cast<std::uintptr_t>(align) - 1);
     auto end = reinterpret_cast<std::uintptr_t>(end_);
     if (at <= end && bytes <= end - at) [[likely]] {
         auto* start = reinterpret_cast<std::byte*>(at);

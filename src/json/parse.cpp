@@ -11,35 +11,19 @@ namespace {
 void fill(Array& array, const Cell* cell);
 void fill(Object& object, const Cell* cell);
 
-// Calls `put` with the cell's value in the form Boost.JSON stores it; containers are made empty and filled in place,
-// so that nothing is moved once it is built.
+// Calls `put` with the cell's value in the form Boost.JSON stores it; containers are made empty and filled in
+// place, so that nothing is moved once it is built.
 template <class Put>
 void put_value(const Cell* cell, Put put) {
     switch (cell->kind) {
-        case CellKind::null:
-            put(nullptr);
-            return;
-        case CellKind::boolean:
-            put(cell->truth);
-            return;
-        case CellKind::int64:
-            put(cell->i);
-            return;
-        case CellKind::uint64:
-            put(cell->u);
-            return;
-        case CellKind::number:
-            put(cell->d);
-            return;
-        case CellKind::string:
-            put(boost::json::string_view(cell->text, cell->size));
-            return;
-        case CellKind::array:
-            fill(put(boost::json::array_kind).get_array(), cell);
-            return;
-        case CellKind::object:
-            fill(put(boost::json::object_kind).get_object(), cell);
-            return;
+        case CellKind::null: put(nullptr); return;
+        case CellKind::boolean: put(cell->truth); return;
+        case CellKind::int64: put(cell->i); return;
+        case CellKind::uint64: put(cell->u); return;
+        case CellKind::number: put(cell->d); return;
+        case CellKind::string: put(boost::json::string_view(cell->text, cell->size)); return;
+        case CellKind::array: fill(put(boost::json::array_kind).get_array(), cell); return;
+        case CellKind::object: fill(put(boost::json::object_kind).get_object(), cell); return;
     }
 }
 
@@ -70,9 +54,8 @@ Value to_value(const Cell* cell, boost::json::storage_ptr memory) {
 Result<Value> parse(std::string_view text, const ParseLimits& limits, boost::json::storage_ptr memory) {
     // The cells are scratch of this call; keeping them per thread saves two allocations a document.
     thread_local Tape tape;
-    Result<Value> result = tape.scan(text, limits)
-                               ? Result<Value>(to_value(tape.root(), std::move(memory)))
-                               : Result<Value>(tl::unexpected<Error>(tape.error(text)));
+    Result<Value> result = tape.scan(text, limits) ? Result<Value>(to_value(tape.root(), std::move(memory)))
+                                                   : Result<Value>(tl::unexpected<Error>(tape.error(text)));
     tape.trim();
     return result;
 }

@@ -76,13 +76,14 @@ TEST(Parse, SaysWhereTheTextIsWrong) {
 }
 
 TEST(Parse, RefusesWhatIsNotJson) {
-    for (const std::string_view text : {"", " ", "{", "[", "[1", "[1,", "{\"a\"", "{\"a\":", "{\"a\":1", "\"abc", "\"a\\",
-                                        "\"a\\u12", "-", "1.", "1e", "1e+", "tru", "nul"})
+    for (const std::string_view text : {"", " ", "{", "[", "[1", "[1,", "{\"a\"", "{\"a\":", "{\"a\":1",
+                                        "\"abc", "\"a\\", "\"a\\u12", "-", "1.", "1e", "1e+", "tru", "nul"})
         EXPECT_TRUE(reason(text) == "unexpected_end" || reason(text) == "unexpected_character" ||
                     reason(text) == "bad_escape")
             << text << " -> " << reason(text);
-    for (const std::string_view text : {"[1,]", "{,}", "{\"a\":1,}", "[1 2]", "{a:1}", "'a'", "NaN", "Infinity",
-                                        "-Infinity", "+1", ".5", "undefined", "[}", "{]", "]", "\x01"})
+    for (const std::string_view text :
+         {"[1,]", "{,}", "{\"a\":1,}", "[1 2]", "{a:1}", "'a'", "NaN", "Infinity", "-Infinity", "+1", ".5",
+          "undefined", "[}", "{]", "]", "\x01"})
         EXPECT_FALSE(parse(text)) << text;
     EXPECT_EQ(reason("01"), "bad_number");
     EXPECT_EQ(reason("-01"), "bad_number");
@@ -104,8 +105,9 @@ TEST(Parse, NamesNaNWhenThatIsWhatCame) {
 }
 
 TEST(Parse, RefusesBytesThatAreNotUtf8) {
-    for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xC1\x81", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-                                         "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xC3"}) {
+    for (const std::string_view bytes :
+         {"\x80", "\xC0\xAF", "\xC1\x81", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xC3"}) {
         const std::string text = "\"" + std::string(bytes) + "\"";
         EXPECT_EQ(reason(text), "bad_utf8") << testing::PrintToString(text);
         EXPECT_EQ(reason("\"\\n" + std::string(bytes) + "\""), "bad_utf8");
@@ -148,7 +150,8 @@ TEST(Parse, UsesTheMemoryItIsGiven) {
     Arena arena;
     for (int round = 0; round < 3; ++round) {
         arena.reset();
-        const auto value = parse(R"({"text":"a string that is too long to be stored in place","list":[1,2,3]})", {}, &arena);
+        const auto value =
+            parse(R"({"text":"a string that is too long to be stored in place","list":[1,2,3]})", {}, &arena);
         ASSERT_TRUE(value);
         EXPECT_EQ(value->storage().get(), &arena);
         EXPECT_EQ(value->at("list").storage().get(), &arena);
@@ -170,7 +173,8 @@ TEST(Arena, GivesAlignedMemoryOfAnySizeAndUsesItAgain) {
     EXPECT_EQ(arena.allocate(16, 8), first);
 }
 
-// Any text: either refused with a place inside it, or what is built writes back to a text that parses to the same.
+// Any text: either refused with a place inside it, or what is built writes back to a text that parses to the
+// same.
 RC_GTEST_PROP(Parse, NeverBreaksOnAnyBytes, (const std::string& text)) {
     const auto value = parse(text);
     if (!value) {

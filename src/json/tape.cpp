@@ -51,7 +51,9 @@ constexpr std::size_t kKeptBytes = 256u << 10;
 constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
+bool is_digit(char c) noexcept {
+    return static_cast<unsigned char>(c - '0') < 10;
+}
 
 std::uint64_t load8(const char* at) noexcept {
     std::uint64_t word;
@@ -59,8 +61,8 @@ std::uint64_t load8(const char* at) noexcept {
     return word;
 }
 
-// The first eight bytes of a key, zero-filled: two keys of at most eight bytes are equal exactly when these and
-// their lengths are.
+// The first eight bytes of a key, zero-filled: two keys of at most eight bytes are equal exactly when these
+// and their lengths are.
 std::uint64_t head_of(const Cell& key) noexcept {
     const std::uint64_t word = load8(key.text);
     return key.size >= 8 ? word : word & ((std::uint64_t{1} << (key.size * 8)) - 1);
@@ -91,8 +93,8 @@ std::uint64_t hash_key(const Cell& key, std::uint64_t seed) noexcept {
     return h ^ (h >> 32);
 }
 
-// The length of the UTF-8 sequence at `at` (Unicode table 3-7), 0 when it is not well-formed. NUL padding makes
-// reading ahead safe.
+// The length of the UTF-8 sequence at `at` (Unicode table 3-7), 0 when it is not well-formed. NUL padding
+// makes reading ahead safe.
 std::size_t utf8_sequence(const char* at) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
     const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -123,7 +125,8 @@ std::size_t plain_run(const char* at) noexcept {
     const __m128i escape = _mm_cmpeq_epi8(chunk, _mm_set1_epi8('\\'));
     // Signed comparison: bytes from 0x80 up are negative, so this finds controls and non-ASCII in one step.
     const __m128i special = _mm_cmplt_epi8(chunk, _mm_set1_epi8(0x20));
-    const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), special)));
+    const auto found =
+        static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), special)));
     return found == 0 ? 16 : static_cast<std::size_t>(std::countr_zero(found));
 #else
     for (std::size_t i = 0; i < 16; ++i) {
@@ -182,8 +185,9 @@ bool is_exactly(const char* first, const char* last, double value) {
 
 }  // namespace
 
-// One scan. Works on the padded copy, so that no step needs a bounds check: the NULs behind the text end every
-// loop. Each step takes the place where it begins and returns the place behind what it read, or null after a fault.
+// One scan. Works on the padded copy, so that no step needs a bounds check: the NULs behind the text end
+// every loop. Each step takes the place where it begins and returns the place behind what it read, or null
+// after a fault.
 class Tape::Run {
 public:
     Run(Tape& tape, std::size_t size, const ParseLimits& limits)
@@ -199,7 +203,8 @@ public:
         char* at = skip_space(begin_);
         // No JSON text begins with these: they are byte order marks of UTF-8 and UTF-16.
         const auto first = static_cast<unsigned char>(*at);
-        if (first == 0xEF || first == 0xFE || first == 0xFF) return stop(Fault::byte_order_mark, at) != nullptr;
+        if (first == 0xEF || first == 0xFE || first == 0xFF)
+            return stop(Fault::byte_order_mark, at) != nullptr;
         at = values(at);
         if (at == nullptr) return false;
         at = skip_space(at);
@@ -217,7 +222,9 @@ private:
     char* unexpected(const char* at) {
         return stop(at >= end_ ? Fault::unexpected_end : Fault::unexpected_character, at);
     }
-    char* bad_number(const char* at) { return stop(at >= end_ ? Fault::unexpected_end : Fault::bad_number, at); }
+    char* bad_number(const char* at) {
+        return stop(at >= end_ ? Fault::unexpected_end : Fault::bad_number, at);
+    }
 
     static char* skip_space(char* at) noexcept {
         if (static_cast<unsigned char>(*at) > ' ') [[likely]]
@@ -351,7 +358,8 @@ private:
         }
     }
 
-    // From the first escape on the string is decoded in place: what is written is never longer than what was read.
+    // From the first escape on the string is decoded in place: what is written is never longer than what was
+    // read.
     char* escaped_string(Cell* cell, char* start, char* from) {
         char* out = from;
         for (;;) {
@@ -386,28 +394,14 @@ private:
         switch (from[1]) {
             case '"':
             case '\\':
-            case '/':
-                *out++ = from[1];
-                break;
-            case 'b':
-                *out++ = '\b';
-                break;
-            case 'f':
-                *out++ = '\f';
-                break;
-            case 'n':
-                *out++ = '\n';
-                break;
-            case 'r':
-                *out++ = '\r';
-                break;
-            case 't':
-                *out++ = '\t';
-                break;
-            case 'u':
-                return unicode_escape(from, out);
-            default:
-                return stop(from + 1 >= end_ ? Fault::unexpected_end : Fault::bad_escape, from);
+            case '/': *out++ = from[1]; break;
+            case 'b': *out++ = '\b'; break;
+            case 'f': *out++ = '\f'; break;
+            case 'n': *out++ = '\n'; break;
+            case 'r': *out++ = '\r'; break;
+            case 't': *out++ = '\t'; break;
+            case 'u': return unicode_escape(from, out);
+            default: return stop(from + 1 >= end_ ? Fault::unexpected_end : Fault::bad_escape, from);
         }
         return from + 2;
     }
@@ -494,7 +488,8 @@ private:
         return std::abs(std::strtod(literal.c_str(), nullptr)) < 1.0;
     }
 
-    bool integer(const char* first, const char* last, bool negative, std::uint64_t magnitude, std::ptrdiff_t digits) {
+    bool integer(const char* first, const char* last, bool negative, std::uint64_t magnitude,
+                 std::ptrdiff_t digits) {
         const bool fits = digits < 20 || (digits == 20 && first[negative] == '1' &&
                                           magnitude >= 10'000'000'000'000'000'000u);
         if (fits && !negative) {
@@ -535,7 +530,8 @@ private:
         for (std::uint32_t i = 0; i < frame.count; ++i, key = after(key + 1)) {
             keys[i] = key;
             // One bit per key tells most keys apart; only a shared bit needs the comparison.
-            const std::uint64_t bit = std::uint64_t{1} << (((head_of(*key) ^ key->size) * 0x9E37'79B9'7F4A'7C15u) >> 58);
+            const std::uint64_t bit = std::uint64_t{1}
+                                      << (((head_of(*key) ^ key->size) * 0x9E37'79B9'7F4A'7C15u) >> 58);
             if ((seen & bit) != 0) [[unlikely]] {
                 for (std::uint32_t j = 0; j < i; ++j) {
                     if (same_key(*keys[j], *key)) return duplicate(*key);
@@ -628,13 +624,13 @@ Error Tape::error(std::string_view text) const {
     std::string_view reason;
     std::string what;
     switch (fault_) {
-        case Fault::none:
-            return Error(ErrorCode::internal, "No JSON text was refused.");
+        case Fault::none: return Error(ErrorCode::internal, "No JSON text was refused.");
         case Fault::too_large:
-            return Error(ErrorCode::invalid_arguments,
-                         fmt::format("The JSON text has {} bytes, the limit is {}. Send less, or raise the limit.",
-                                     text.size(), std::min(limits_.max_bytes, kLargestText)),
-                         {{"reason", "too_large"}, {"bytes", text.size()}, {"limit", limits_.max_bytes}});
+            return Error(
+                ErrorCode::invalid_arguments,
+                fmt::format("The JSON text has {} bytes, the limit is {}. Send less, or raise the limit.",
+                            text.size(), std::min(limits_.max_bytes, kLargestText)),
+                {{"reason", "too_large"}, {"bytes", text.size()}, {"limit", limits_.max_bytes}});
         case Fault::too_deep:
             reason = "too_deep";
             what = fmt::format("arrays and objects are nested more than {} deep",
@@ -663,9 +659,9 @@ Error Tape::error(std::string_view text) const {
             break;
         case Fault::control_character:
             reason = "control_character";
-            what = fmt::format("control character 0x{:02X} inside a string; write it as an escape such as \\n or \\u{:04x}",
-                               static_cast<unsigned char>(text[fault_byte_]),
-                               static_cast<unsigned char>(text[fault_byte_]));
+            what = fmt::format(
+                "control character 0x{:02X} inside a string; write it as an escape such as \\n or \\u{:04x}",
+                static_cast<unsigned char>(text[fault_byte_]), static_cast<unsigned char>(text[fault_byte_]));
             break;
         case Fault::bad_escape:
             reason = "bad_escape";
@@ -689,7 +685,8 @@ Error Tape::error(std::string_view text) const {
             break;
         case Fault::inexact_integer:
             reason = "inexact_integer";
-            what = "the integer has more than 64 bits and no double is exactly this number; send it as a string";
+            what =
+                "the integer has more than 64 bits and no double is exactly this number; send it as a string";
             break;
         case Fault::duplicate_key:
             reason = "duplicate_key";
@@ -700,9 +697,10 @@ Error Tape::error(std::string_view text) const {
             what = "text follows the document";
             break;
     }
-    return Error(ErrorCode::invalid_arguments,
-                 fmt::format("Not valid JSON: {} (line {}, column {}, byte {}).", what, line, column, fault_byte_),
-                 {{"reason", reason}, {"line", line}, {"column", column}, {"byte", fault_byte_}});
+    return Error(
+        ErrorCode::invalid_arguments,
+        fmt::format("Not valid JSON: {} (line {}, column {}, byte {}).", what, line, column, fault_byte_),
+        {{"reason", reason}, {"line", line}, {"column", column}, {"byte", fault_byte_}});
 }
 
 }  // namespace callgate::json

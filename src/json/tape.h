@@ -1,9 +1,9 @@
 // A JSON text, checked and laid out as a flat row of cells: the one parser of the product.
 //
-// scan() copies the text, checks every rule (grammar, UTF-8, unique keys, limits) and leaves one Cell per value
-// and per key, children right behind their container. Nothing is built from a document that breaks a rule.
-// json::parse() turns the cells into a Value; the schema engine can also judge them as they are, which costs a
-// fraction of building a Value first.
+// scan() copies the text, checks every rule (grammar, UTF-8, unique keys, limits) and leaves one Cell per
+// value and per key, children right behind their container. Nothing is built from a document that breaks a
+// rule. json::parse() turns the cells into a Value; the schema engine can also judge them as they are, which
+// costs a fraction of building a Value first.
 //
 // Threads: a Tape belongs to one thread at a time. Its memory is kept between scans; the cells and strings of
 // one scan live until the next.

@@ -83,7 +83,8 @@ constexpr std::array<char, 32> kShortEscape = [] {
     return table;
 }();
 
-/// Prices, shares, scores: decimals with at most six places, written several times faster than to_chars does. Null when `number` is not one, and nothing is written.
+/// Prices, shares, scores: decimals with at most six places, written several times faster than to_chars does.
+/// Null when `number` is not one, and nothing is written.
 ///
 /// Why the text is right: below 1e9 the scaled number has at most 15 digits, so it is exact, and dividing it
 /// again rounds exactly as reading the decimal would. No two decimals of 15 digits read as the same double,

@@ -41,8 +41,8 @@ public:
     void put_integer(std::int64_t number) { put_number(number); }
     void put_integer(std::uint64_t number) { put_number(number); }
 
-    /// The fewest digits that read back as the same double and as a double: a fraction or an exponent is always there,
-    /// an exponent not below 1e15. There is no JSON for NaN and infinities: null.
+    /// The fewest digits that read back as the same double and as a double: a fraction or an exponent is
+    /// always there, an exponent not below 1e15. There is no JSON for NaN and infinities: null.
     void put_double(double number);
 
     /// In quotes, escaped.

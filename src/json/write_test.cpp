@@ -72,14 +72,15 @@ TEST(Write, writes_null_for_a_number_json_does_not_have) {
               "[null,null,null]");
 }
 
-// The short way for common decimals must never show: its text is that of to_chars, with the mark of a double and with
-// integers written out.
+// The short way for common decimals must never show: its text is that of to_chars, with the mark of a double
+// and with integers written out.
 TEST(Write, writes_short_decimals_like_all_others) {
     const auto expected = [](double number) {
         char text[64];
         const bool written_out = std::trunc(number) == number && std::fabs(number) < 1e15;
-        const auto end = written_out ? std::to_chars(text, text + sizeof text, number, std::chars_format::fixed)
-                                     : std::to_chars(text, text + sizeof text, number);
+        const auto end = written_out
+                             ? std::to_chars(text, text + sizeof text, number, std::chars_format::fixed)
+                             : std::to_chars(text, text + sizeof text, number);
         std::string out(text, end.ptr);
         if (out.find_first_of(".e") == std::string::npos) out += ".0";
         return out;

@@ -47,9 +47,11 @@ private:
 
     void mend(const Block& block, Value& value) {
         if (!fits(value, block.types) && value.is_string()) convert(block.types, value);
-        if (value.is_object() && block.object_rule != kNone) members(program_.objects[block.object_rule], value);
+        if (value.is_object() && block.object_rule != kNone)
+            members(program_.objects[block.object_rule], value);
         if (value.is_array() && block.array_rule != kNone) items(program_.arrays[block.array_rule], value);
-        for (std::uint32_t i = 0; i < block.steps.count; ++i) step(program_.steps[block.steps.first + i], value);
+        for (std::uint32_t i = 0; i < block.steps.count; ++i)
+            step(program_.steps[block.steps.first + i], value);
     }
 
     void convert(std::uint8_t types, Value& value) {
@@ -62,7 +64,8 @@ private:
         if (text.empty()) return;
         const char first = text.front();
         const bool numeric = (types & type::number) != 0 && (first == '-' || (first >= '0' && first <= '9'));
-        const bool nested = ((types & type::object) != 0 && first == '{') || ((types & type::array) != 0 && first == '[');
+        const bool nested =
+            ((types & type::object) != 0 && first == '{') || ((types & type::array) != 0 && first == '[');
         // JSON allows space behind the value; the whole string must be the number.
         if ((!numeric && !nested) || (numeric && (text.back() < '0' || text.back() > '9'))) return;
         auto parsed = json::parse(text);
@@ -88,7 +91,8 @@ private:
             if (const std::uint32_t number = rule.names.find(key); number != Names::kUnknown) {
                 const Member& member = rule.members[number];
                 known = member.declared;
-                if (entry.value().is_null() && member.declared && !member.required && !holds(member.block, entry.value())) {
+                if (entry.value().is_null() && member.declared && !member.required &&
+                    !holds(member.block, entry.value())) {
                     changes.push_back({path_, "null_dropped", "null", "absent"});
                     dropped.emplace_back(key);
                 } else {
@@ -120,22 +124,13 @@ private:
 
     void step(const Step& step, Value& value) {
         switch (step.op) {
-            case Op::apply:
-                visit(step.a, value);
-                break;
-            case Op::apply_dynamic:
-                visit(program_.dynamic_refs[step.a].initial, value);
-                break;
+            case Op::apply: visit(step.a, value); break;
+            case Op::apply_dynamic: visit(program_.dynamic_refs[step.a].initial, value); break;
             case Op::any_of:
-            case Op::one_of:
-                choose(step, value);
-                break;
-            case Op::branch:
-                visit(holds(step.a, value) ? step.b : step.c, value);
-                break;
+            case Op::one_of: choose(step, value); break;
+            case Op::branch: visit(holds(step.a, value) ? step.b : step.c, value); break;
             case Op::check_enum:
-            case Op::reject:
-                break;
+            case Op::reject: break;
         }
     }
 

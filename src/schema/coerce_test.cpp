@@ -13,7 +13,8 @@ struct Outcome {
     std::string rules;
 };
 
-Outcome coerced(std::string_view schema, std::string_view instance, CoercionMode mode = CoercionMode::standard) {
+Outcome coerced(std::string_view schema, std::string_view instance,
+                CoercionMode mode = CoercionMode::standard) {
     const Coerced result = schema_of(schema).coerce(json_of(instance), mode);
     std::string rules;
     for (const Coercion& change : result.changes)
@@ -23,15 +24,19 @@ Outcome coerced(std::string_view schema, std::string_view instance, CoercionMode
 
 TEST(Coerce, TurnsWholeStringsIntoNumbers) {
     const auto as_integer = [](std::string_view text) {
-        return coerced(R"({"properties":{"n":{"type":"integer"}}})", "{\"n\":" + json::write(Value(text)) + "}").value;
+        return coerced(R"({"properties":{"n":{"type":"integer"}}})",
+                       "{\"n\":" + json::write(Value(text)) + "}")
+            .value;
     };
     EXPECT_EQ(as_integer("42"), R"({"n":42})");
     EXPECT_EQ(as_integer("-7"), R"({"n":-7})");
-    for (const std::string_view text : {"abc", "42abc", "3.7", "", " 42", "42 ", "+42", "0x10", "042", "1e", "--1"})
+    for (const std::string_view text :
+         {"abc", "42abc", "3.7", "", " 42", "42 ", "+42", "0x10", "042", "1e", "--1"})
         EXPECT_EQ(as_integer(text), "{\"n\":" + json::write(Value(text)) + "}") << text;
     EXPECT_EQ(coerced(R"({"type":"number"})", R"("3.14")").value, "3.14");
     EXPECT_EQ(coerced(R"({"type":"number"})", R"("3")").rules, ":string_to_number");
-    EXPECT_EQ(coerced(R"({"type":"integer"})", R"("99999999999999999999999")").value, R"("99999999999999999999999")");
+    EXPECT_EQ(coerced(R"({"type":"integer"})", R"("99999999999999999999999")").value,
+              R"("99999999999999999999999")");
 }
 
 TEST(Coerce, LeavesValuesThatAreAlreadyValid) {
@@ -50,7 +55,8 @@ TEST(Coerce, TurnsWordsIntoBooleansOnlyInFullMode) {
 }
 
 TEST(Coerce, ReadsJsonTextWhereAnObjectOrArrayIsExpected) {
-    const char* schema = R"({"properties":{"o":{"type":"object","properties":{"n":{"type":"integer"}}},"l":{"type":"array"}}})";
+    const char* schema =
+        R"({"properties":{"o":{"type":"object","properties":{"n":{"type":"integer"}}},"l":{"type":"array"}}})";
     const Outcome outcome = coerced(schema, R"({"o":"{\"n\":\"5\"}","l":"[1,2]"})");
     EXPECT_EQ(outcome.value, R"({"o":{"n":5},"l":[1,2]})");
     EXPECT_EQ(outcome.rules, "/o:json_text /o/n:string_to_integer /l:json_text");
@@ -59,7 +65,8 @@ TEST(Coerce, ReadsJsonTextWhereAnObjectOrArrayIsExpected) {
 }
 
 TEST(Coerce, DropsNullWhereAnOptionalParameterDoesNotTakeIt) {
-    const char* schema = R"({"required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":["string","null"]}}})";
+    const char* schema =
+        R"({"required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":["string","null"]}}})";
     const Outcome outcome = coerced(schema, R"({"a":null,"b":null,"c":null,"d":null})");
     EXPECT_EQ(outcome.value, R"({"a":null,"c":null,"d":null})");
     EXPECT_EQ(outcome.rules, "/b:null_dropped");
@@ -67,19 +74,23 @@ TEST(Coerce, DropsNullWhereAnOptionalParameterDoesNotTakeIt) {
 
 TEST(Coerce, FollowsReferencesAndCombinators) {
     EXPECT_EQ(coerced(R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}})", R"("1")").value, "1");
-    EXPECT_EQ(coerced(R"({"allOf":[{"properties":{"n":{"type":"integer"}}}]})", R"({"n":"1"})").value, R"({"n":1})");
+    EXPECT_EQ(coerced(R"({"allOf":[{"properties":{"n":{"type":"integer"}}}]})", R"({"n":"1"})").value,
+              R"({"n":1})");
     EXPECT_EQ(coerced(R"({"anyOf":[{"type":"object"},{"type":"integer"}]})", R"("1")").value, "1");
     EXPECT_EQ(coerced(R"({"items":{"type":"integer"}})", R"(["1",2,"x"])").value, R"([1,2,"x"])");
     EXPECT_EQ(coerced(R"({"prefixItems":[{"type":"integer"}]})", R"(["1","2"])").value, R"([1,"2"])");
     EXPECT_EQ(coerced(R"({"additionalProperties":{"type":"integer"}})", R"({"z":"1"})").value, R"({"z":1})");
     EXPECT_EQ(coerced(R"({"patternProperties":{"^n":{"type":"integer"}}})", R"({"n1":"1","m":"1"})").value,
               R"({"n1":1,"m":"1"})");
-    EXPECT_EQ(coerced(R"({"if":{"required":["k"]},"then":{"properties":{"n":{"type":"integer"}}}})", R"({"k":1,"n":"2"})").value,
+    EXPECT_EQ(coerced(R"({"if":{"required":["k"]},"then":{"properties":{"n":{"type":"integer"}}}})",
+                      R"({"k":1,"n":"2"})")
+                  .value,
               R"({"k":1,"n":2})");
 }
 
 TEST(Coerce, ChangesNothingWhereNoAlternativeCanBeReached) {
-    const Outcome outcome = coerced(R"({"oneOf":[{"type":"integer","minimum":10},{"type":"null"}]})", R"("5")");
+    const Outcome outcome =
+        coerced(R"({"oneOf":[{"type":"integer","minimum":10},{"type":"null"}]})", R"("5")");
     EXPECT_EQ(outcome.value, R"("5")");
     EXPECT_EQ(outcome.rules, "");
 }

@@ -1,5 +1,6 @@
-// Equality and hashing of instances in JSON Schema's sense, across both forms of instance: numbers by value, objects
-// whatever their order. Work is charged to the run's budget; past it the answer means nothing and the run is over.
+// Equality and hashing of instances in JSON Schema's sense, across both forms of instance: numbers by value,
+// objects whatever their order. Work is charged to the run's budget; past it the answer means nothing and the
+// run is over.
 //
 // Threads: read-only.
 #pragma once
@@ -48,10 +49,8 @@ bool equal_nodes(A a, B b, Run& run) {
     if (is_number(kind)) return is_number(other) && compare(a.number(), b.number()) == 0;
     if (kind != other) return false;
     switch (kind) {
-        case Kind::boolean:
-            return a.truth() == b.truth();
-        case Kind::string:
-            return a.string() == b.string();
+        case Kind::boolean: return a.truth() == b.truth();
+        case Kind::string: return a.string() == b.string();
         case Kind::array: {
             if (a.array_size() != b.array_size() || !run.spend(a.array_size()) || !run.enter()) return false;
             auto right = b.items();
@@ -67,8 +66,7 @@ bool equal_nodes(A a, B b, Run& run) {
             run.leave();
             return same;
         }
-        default:
-            return true;  // null
+        default: return true;  // null
     }
 }
 
@@ -96,7 +94,8 @@ inline std::uint64_t hash_number(const Number& number, std::uint64_t seed) noexc
     if (number.kind == Number::Kind::uint64) return mix(seed + 1, number.u);
     const double d = number.d;
     if (std::trunc(d) == d && d >= -9223372036854775808.0 && d < 18446744073709551616.0) {
-        const auto bits = d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d)) : static_cast<std::uint64_t>(d);
+        const auto bits =
+            d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d)) : static_cast<std::uint64_t>(d);
         return mix(seed + 1, bits);
     }
     return mix(seed + 2, std::bit_cast<std::uint64_t>(d));
@@ -105,21 +104,19 @@ inline std::uint64_t hash_number(const Number& number, std::uint64_t seed) noexc
 template <class Node>
 std::uint64_t hash_node(Node node, std::uint64_t seed, Run& run) {
     switch (node.kind()) {
-        case Kind::null:
-            return mix(seed, 3);
-        case Kind::boolean:
-            return mix(seed, node.truth() ? 4 : 5);
+        case Kind::null: return mix(seed, 3);
+        case Kind::boolean: return mix(seed, node.truth() ? 4 : 5);
         case Kind::int64:
         case Kind::uint64:
-        case Kind::number:
-            return hash_number(node.number(), seed);
+        case Kind::number: return hash_number(node.number(), seed);
         case Kind::string:
             run.spend(node.string().size() / 64 + 1);
             return hash_text(node.string(), seed + 6);
         case Kind::array: {
             std::uint64_t h = mix(seed, 7);
             if (!run.spend(node.array_size() + 1) || !run.enter()) return h;
-            for (auto at = node.items(); !at.done(); at.next()) h = mix(h + 1, hash_node(at.item(), seed, run));
+            for (auto at = node.items(); !at.done(); at.next())
+                h = mix(h + 1, hash_node(at.item(), seed, run));
             run.leave();
             return h;
         }

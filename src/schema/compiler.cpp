@@ -21,8 +21,8 @@ namespace {
 // Keywords beside a `$ref` that change nothing about what it accepts.
 bool is_silent(const Keyword& keyword) {
     if (keyword.vocabulary == Vocabulary::metadata || keyword.vocabulary == Vocabulary::content) return true;
-    return keyword.vocabulary == Vocabulary::core && keyword.name != "$ref" && keyword.name != "$dynamicRef" &&
-           keyword.name != "$recursiveRef";
+    return keyword.vocabulary == Vocabulary::core && keyword.name != "$ref" &&
+           keyword.name != "$dynamicRef" && keyword.name != "$recursiveRef";
 }
 
 std::uint8_t type_bit(std::string_view name) {
@@ -57,12 +57,14 @@ private:
         const Resource& resource;
         Block block;
         std::vector<Step> steps;
-        std::uint64_t present = 0;  ///< a bit per name that is there: most keywords are not, and most questions end here
+        std::uint64_t present =
+            0;  ///< a bit per name that is there: most keywords are not, and most questions end here
 
         static constexpr std::uint64_t bit_of(std::string_view name) noexcept {
             if (name.size() < 2) return 1;
             return std::uint64_t{1} << ((name.size() * 11 + static_cast<unsigned char>(name[1]) * 5u +
-                                         static_cast<unsigned char>(name.back()) * 3u) & 63);
+                                         static_cast<unsigned char>(name.back()) * 3u) &
+                                        63);
         }
 
         const Value* get(std::string_view name) const {
@@ -100,10 +102,13 @@ private:
     Status count(const Work& work, std::string_view keyword, std::uint32_t& out, bool* found = nullptr);
     Status bound(const Work& work, std::string_view keyword, bool& has, Number& out);
     Result<std::uint32_t> pattern(const Work& work, std::string_view keyword, std::string_view text);
-    Result<std::vector<std::string>> name_list(const Work& work, const Value& value, std::string_view keyword);
+    Result<std::vector<std::string>> name_list(const Work& work, const Value& value,
+                                               std::string_view keyword);
 
-    static tl::unexpected<Error> misshapen(const Work& work, std::string_view keyword, std::string_view expected) {
-        return schema_fault("not_a_schema", work.place.location, fmt::format("{} must be {}.", keyword, expected));
+    static tl::unexpected<Error> misshapen(const Work& work, std::string_view keyword,
+                                           std::string_view expected) {
+        return schema_fault("not_a_schema", work.place.location,
+                            fmt::format("{} must be {}.", keyword, expected));
     }
 
     const CompileOptions& options_;
@@ -121,7 +126,9 @@ tl::unexpected<Error> forward(Result<T>& result) {
     return tl::unexpected<Error>(std::move(result.error()));
 }
 
-std::uint32_t end_of(const auto& list) { return static_cast<std::uint32_t>(list.size()); }
+std::uint32_t end_of(const auto& list) {
+    return static_cast<std::uint32_t>(list.size());
+}
 
 Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, CheckMetaschema check) {
     if (!document.is_object() && !document.is_bool())
@@ -150,13 +157,14 @@ Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, Chec
         todo_.pop_back();
         if (auto compiled = compile_block(id, *schema); !compiled) return forward(compiled);
     }
-    if (options_.unknown_members == UnknownMembers::reject && document.is_object()) close_root(document.get_object());
+    if (options_.unknown_members == UnknownMembers::reject && document.is_object())
+        close_root(document.get_object());
     if (auto finished = finish_program(program); !finished) return forward(finished);
     return std::shared_ptr<const Program>(std::move(program_));
 }
 
-// A subschema that only refers elsewhere is the one it refers to. Not where the dynamic scope matters, because the
-// way there is then part of the meaning.
+// A subschema that only refers elsewhere is the one it refers to. Not where the dynamic scope matters,
+// because the way there is then part of the meaning.
 Result<const Value*> Compiler::follow_plain_refs(const Value& schema) {
     const Value* at = &schema;
     std::vector<const Value*> passed;
@@ -202,7 +210,8 @@ Result<BlockId> Compiler::block_for(const Value& schema) {
 }
 
 Result<BlockId> Compiler::sub_at(const Work& work, const Value& schema, std::string_view keyword) {
-    if (!schema.is_object() && !schema.is_bool()) return misshapen(work, keyword, "a schema (object or boolean)");
+    if (!schema.is_object() && !schema.is_bool())
+        return misshapen(work, keyword, "a schema (object or boolean)");
     return block_for(schema);
 }
 
@@ -230,7 +239,8 @@ Result<Range> Compiler::sub_list(const Work& work, const Value& list, std::strin
     return range;
 }
 
-Compiler::Status Compiler::count(const Work& work, std::string_view keyword, std::uint32_t& out, bool* found) {
+Compiler::Status Compiler::count(const Work& work, std::string_view keyword, std::uint32_t& out,
+                                 bool* found) {
     const Value* value = work.get(keyword);
     if (value == nullptr) return {};
     const auto number = number_of(*value);
@@ -267,20 +277,23 @@ Result<std::uint32_t> Compiler::pattern(const Work& work, std::string_view keywo
     auto compiled = Regex::compile(text, options);
     if (!compiled) {
         Error error = std::move(compiled.error());
-        error.message = fmt::format("Unusable schema at {}/{}: {}", work.place.location, keyword, error.message);
+        error.message =
+            fmt::format("Unusable schema at {}/{}: {}", work.place.location, keyword, error.message);
         error.details["schema_path"] = fmt::format("{}/{}", work.place.location, keyword);
         return tl::unexpected<Error>(std::move(error));
     }
     pattern_weight_ += compiled->weight();
     if (pattern_weight_ > options_.limits.max_pattern_weight)
-        return schema_fault("too_large", work.place.location,
-                            "the patterns of this schema are too costly together; use fewer or simpler ones.");
+        return schema_fault(
+            "too_large", work.place.location,
+            "the patterns of this schema are too costly together; use fewer or simpler ones.");
     program_->patterns.push_back(std::move(*compiled));
     program_->pattern_texts.emplace_back(text);
     return known->second;
 }
 
-Result<std::vector<std::string>> Compiler::name_list(const Work& work, const Value& value, std::string_view keyword) {
+Result<std::vector<std::string>> Compiler::name_list(const Work& work, const Value& value,
+                                                     std::string_view keyword) {
     const Array* array = value.if_array();
     std::vector<std::string> names;
     if (array == nullptr) return misshapen(work, keyword, "an array of strings");
@@ -300,8 +313,8 @@ Compiler::Status Compiler::compile_block(BlockId id, const Value& schema) {
 
     const bool only_ref = resource.dialect == Dialect::draft7 && work.schema.contains("$ref");
     using Part = Status (Compiler::*)(Work&);
-    static constexpr Part kParts[] = {&Compiler::types,   &Compiler::enums,  &Compiler::strings,
-                                      &Compiler::numbers, &Compiler::arrays, &Compiler::objects,
+    static constexpr Part kParts[] = {&Compiler::types,       &Compiler::enums,      &Compiler::strings,
+                                      &Compiler::numbers,     &Compiler::arrays,     &Compiler::objects,
                                       &Compiler::combinators, &Compiler::unevaluated};
     if (auto done = references(work); !done) return done;
     if (!only_ref) {
@@ -328,7 +341,8 @@ Compiler::Status Compiler::references(Work& work) {
         if (!value->is_string()) return misshapen(work, keyword, "a URI reference in a string");
         const std::string_view reference = value->get_string();
         if (keyword != "$ref") {
-            if (auto done = dynamic_reference(work, reference, keyword == "$recursiveRef"); !done) return done;
+            if (auto done = dynamic_reference(work, reference, keyword == "$recursiveRef"); !done)
+                return done;
             continue;
         }
         auto target = index_.resolve(work.place, reference);
@@ -478,10 +492,12 @@ Compiler::Status Compiler::numbers(Work& work) {
     if (auto done = bound(work, "exclusiveMaximum", rule.has_below, rule.below); !done) return done;
     if (auto done = bound(work, "multipleOf", rule.has_divisor, divisor); !done) return done;
     if (rule.has_divisor) {
-        if (compare(divisor, Number::of(std::int64_t{0})) <= 0) return misshapen(work, "multipleOf", "greater than 0");
+        if (compare(divisor, Number::of(std::int64_t{0})) <= 0)
+            return misshapen(work, "multipleOf", "greater than 0");
         rule.divisor = Divisor::of(divisor);
     }
-    if (!rule.has_minimum && !rule.has_maximum && !rule.has_above && !rule.has_below && !rule.has_divisor) return {};
+    if (!rule.has_minimum && !rule.has_maximum && !rule.has_above && !rule.has_below && !rule.has_divisor)
+        return {};
     work.block.number_rule = end_of(program_->numbers);
     program_->numbers.push_back(rule);
     return {};
@@ -512,7 +528,8 @@ Compiler::Status Compiler::arrays(Work& work) {
         if (auto done = sub(work, rest, rule.items, &rule.has_items); !done) return done;
     } else if (items != nullptr) {
         if (items->is_array())
-            return misshapen(work, "items", "a schema in 2020-12; use prefixItems for a list, or declare $schema");
+            return misshapen(work, "items",
+                             "a schema in 2020-12; use prefixItems for a list, or declare $schema");
         if (auto done = sub(work, "items", rule.items, &rule.has_items); !done) return done;
     }
     used |= rule.has_items;
@@ -537,7 +554,8 @@ Compiler::Status Compiler::objects(Work& work) {
     if (auto done = count(work, "minProperties", rule.min_members, &used); !done) return done;
     if (auto done = count(work, "maxProperties", rule.max_members, &used); !done) return done;
     if (auto done = members(work, rule, used); !done) return done;
-    if (auto done = sub(work, "additionalProperties", rule.additional, &rule.has_additional); !done) return done;
+    if (auto done = sub(work, "additionalProperties", rule.additional, &rule.has_additional); !done)
+        return done;
     if (auto done = sub(work, "propertyNames", rule.property_names, &used); !done) return done;
     if (auto done = dependents(work, rule, used); !done) return done;
     if (!used && !rule.has_additional) return {};
@@ -601,7 +619,8 @@ Compiler::Status Compiler::dependents(Work& work, ObjectRule& rule, bool& used) 
             Dependent dependent;
             dependent.name = std::string_view(entry.key());
             dependent.keyword = keyword;
-            const bool names = keyword == "dependentRequired" || (keyword == "dependencies" && entry.value().is_array());
+            const bool names =
+                keyword == "dependentRequired" || (keyword == "dependencies" && entry.value().is_array());
             if (names) {
                 auto list = name_list(work, entry.value(), keyword);
                 if (!list) return forward(list);
@@ -628,14 +647,26 @@ Compiler::Status Compiler::unevaluated(Work& work) {
     return {};
 }
 
-// The contract says that unknown arguments are refused. Only where the root leaves no doubt about which are known.
+// The contract says that unknown arguments are refused. Only where the root leaves no doubt about which are
+// known.
 void Compiler::close_root(const Object& schema) {
-    constexpr std::string_view kRuleOnMembers[] = {
-        "additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "$dynamicRef", "$recursiveRef",
-        "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies"};
+    constexpr std::string_view kRuleOnMembers[] = {"additionalProperties",
+                                                   "patternProperties",
+                                                   "unevaluatedProperties",
+                                                   "$ref",
+                                                   "$dynamicRef",
+                                                   "$recursiveRef",
+                                                   "allOf",
+                                                   "anyOf",
+                                                   "oneOf",
+                                                   "not",
+                                                   "if",
+                                                   "dependentSchemas",
+                                                   "dependencies"};
     const BlockId root = program_->root;
     if (root <= kFalse || program_->blocks[root].object_rule == kNone) return;
-    if (std::ranges::any_of(kRuleOnMembers, [&](std::string_view name) { return schema.contains(name); })) return;
+    if (std::ranges::any_of(kRuleOnMembers, [&](std::string_view name) { return schema.contains(name); }))
+        return;
     ObjectRule& rule = program_->objects[program_->blocks[root].object_rule];
     if (!rule.has_properties) return;
     rule.additional = kFalse;

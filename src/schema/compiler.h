@@ -1,9 +1,9 @@
 // From schema document to program.
 //
-// Every reachable subschema becomes one block; a subschema that only refers elsewhere becomes no block of its own.
-// Compiling fails, with the place in the schema named, where the document breaks the rules of its dialect, refers to
-// something that is not at hand, refers in a circle without ever looking at a smaller part of the instance, holds a
-// pattern the engine cannot run, or passes a limit.
+// Every reachable subschema becomes one block; a subschema that only refers elsewhere becomes no block of its
+// own. Compiling fails, with the place in the schema named, where the document breaks the rules of its
+// dialect, refers to something that is not at hand, refers in a circle without ever looking at a smaller part
+// of the instance, holds a pattern the engine cannot run, or passes a limit.
 //
 // Threads: one compile on one thread.
 #pragma once

@@ -23,7 +23,8 @@ std::string reason(std::string_view schema, const CompileOptions& options = {}) 
 TEST(Compile, RefusesADocumentThatIsNoSchemaAndSaysWhere) {
     EXPECT_EQ(reason("3"), "not_a_schema");
     EXPECT_EQ(reason("[]"), "not_a_schema");
-    const Error error = refusal(R"({"type":"object","properties":{"a":{"type":"strnig"},"b":{"minLength":-1}}})");
+    const Error error =
+        refusal(R"({"type":"object","properties":{"a":{"type":"strnig"},"b":{"minLength":-1}}})");
     EXPECT_EQ(error.code, ErrorCode::config_error);
     EXPECT_NE(error.message.find("/properties/a/type"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("must be one of: array, boolean"), std::string::npos) << error.message;
@@ -31,28 +32,54 @@ TEST(Compile, RefusesADocumentThatIsNoSchemaAndSaysWhere) {
 }
 
 TEST(Compile, ChecksEveryKeywordAgainstTheMetaschema) {
-    for (const std::string_view schema :
-         {R"({"type":5})", R"({"type":[]})", R"({"type":["string","string"]})", R"({"enum":1})", R"({"required":"a"})",
-          R"({"required":["a","a"]})", R"({"minimum":"1"})", R"({"multipleOf":0})", R"({"multipleOf":-1})",
-          R"({"maxLength":1.5})", R"({"pattern":1})", R"({"items":[{}]})", R"({"prefixItems":[]})", R"({"allOf":[]})",
-          R"({"anyOf":{}})", R"({"not":1})", R"({"if":"x"})", R"({"properties":[]})", R"({"properties":{"a":1}})",
-          R"({"patternProperties":{"a":null}})", R"({"dependentRequired":{"a":[1]}})", R"({"dependentSchemas":{"a":[]}})",
-          R"({"$ref":1})", R"({"$anchor":"1a"})", R"({"$defs":{"a":7}})", R"({"uniqueItems":1})",
-          R"({"contains":[]})", R"({"minContains":-1})", R"({"title":1})", R"({"format":1})",
-          R"({"unevaluatedProperties":"no"})", R"({"$vocabulary":{"a":1}})", R"({"readOnly":"yes"})"})
+    for (const std::string_view schema : {R"({"type":5})",
+                                          R"({"type":[]})",
+                                          R"({"type":["string","string"]})",
+                                          R"({"enum":1})",
+                                          R"({"required":"a"})",
+                                          R"({"required":["a","a"]})",
+                                          R"({"minimum":"1"})",
+                                          R"({"multipleOf":0})",
+                                          R"({"multipleOf":-1})",
+                                          R"({"maxLength":1.5})",
+                                          R"({"pattern":1})",
+                                          R"({"items":[{}]})",
+                                          R"({"prefixItems":[]})",
+                                          R"({"allOf":[]})",
+                                          R"({"anyOf":{}})",
+                                          R"({"not":1})",
+                                          R"({"if":"x"})",
+                                          R"({"properties":[]})",
+                                          R"({"properties":{"a":1}})",
+                                          R"({"patternProperties":{"a":null}})",
+                                          R"({"dependentRequired":{"a":[1]}})",
+                                          R"({"dependentSchemas":{"a":[]}})",
+                                          R"({"$ref":1})",
+                                          R"({"$anchor":"1a"})",
+                                          R"({"$defs":{"a":7}})",
+                                          R"({"uniqueItems":1})",
+                                          R"({"contains":[]})",
+                                          R"({"minContains":-1})",
+                                          R"({"title":1})",
+                                          R"({"format":1})",
+                                          R"({"unevaluatedProperties":"no"})",
+                                          R"({"$vocabulary":{"a":1}})",
+                                          R"({"readOnly":"yes"})"})
         EXPECT_EQ(reason(schema), "not_a_schema") << schema;
 }
 
 TEST(Compile, ChecksOlderDialectsByTheirOwnRules) {
     EXPECT_EQ(reason(R"({"$schema":"http://json-schema.org/draft-07/schema#","items":[1]})"), "not_a_schema");
-    EXPECT_TRUE(Schema::compile(json_of(R"({"$schema":"http://json-schema.org/draft-07/schema#","items":[{}]})")));
+    EXPECT_TRUE(
+        Schema::compile(json_of(R"({"$schema":"http://json-schema.org/draft-07/schema#","items":[{}]})")));
     EXPECT_EQ(reason(R"({"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":1})"),
               "not_a_schema");
 }
 
 TEST(Compile, ChoosesTheDialectByDollarSchema) {
     EXPECT_EQ(schema_of("{}").dialect(), Dialect::draft2020_12);
-    EXPECT_EQ(schema_of(R"({"$schema":"http://json-schema.org/draft-07/schema#"})").dialect(), Dialect::draft7);
+    EXPECT_EQ(schema_of(R"({"$schema":"http://json-schema.org/draft-07/schema#"})").dialect(),
+              Dialect::draft7);
     EXPECT_EQ(schema_of(R"({"$schema":"https://json-schema.org/draft/2019-09/schema"})").dialect(),
               Dialect::draft2019_09);
     CompileOptions options;
@@ -70,7 +97,8 @@ TEST(Compile, NeverReachesForTheNetwork) {
 
 TEST(Compile, FindsResourcesTheOperatorGives) {
     Resources resources;
-    ASSERT_TRUE(resources.add("https://example.com/name.json", json_of(R"({"$defs":{"short":{"maxLength":3}}})")));
+    ASSERT_TRUE(
+        resources.add("https://example.com/name.json", json_of(R"({"$defs":{"short":{"maxLength":3}}})")));
     CompileOptions options;
     options.resources = &resources;
     const Schema schema = schema_of(R"({"$ref":"https://example.com/name.json#/$defs/short"})", options);
@@ -89,15 +117,17 @@ TEST(Compile, RefusesAResourceThatIsNoSchema) {
 }
 
 TEST(Compile, RefusesReferencesThatPointNowhere) {
-    for (const std::string_view schema : {R"({"$ref":"#/$defs/none"})", R"({"$ref":"#none"})", R"({"$ref":"other.json"})",
-                                          R"({"$ref":"urn:none"})", R"({"$ref":"#/$defs/a~2b"})",
-                                          R"({"$ref":"#/title","title":"x"})", R"({"$dynamicRef":"#none"})"})
+    for (const std::string_view schema :
+         {R"({"$ref":"#/$defs/none"})", R"({"$ref":"#none"})", R"({"$ref":"other.json"})",
+          R"({"$ref":"urn:none"})", R"({"$ref":"#/$defs/a~2b"})", R"({"$ref":"#/title","title":"x"})",
+          R"({"$dynamicRef":"#none"})"})
         EXPECT_EQ(reason(schema), "unresolved_ref") << schema;
 }
 
 TEST(Compile, RefusesReferencesThatGoInACircle) {
     for (const std::string_view schema :
-         {R"({"$ref":"#"})", R"({"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}})",
+         {R"({"$ref":"#"})",
+          R"({"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}})",
           R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"type":"string"},{"not":{"$ref":"#"}}]})",
           R"({"if":{"$ref":"#"}})", R"({"dependentSchemas":{"a":{"$ref":"#"}}})", R"({"$dynamicRef":"#"})",
           R"({"properties":{"x":{"oneOf":[{"$ref":"#/properties/x"},{"type":"null"}]}}})"})
@@ -147,7 +177,8 @@ TEST(Compile, HoldsItsLimits) {
 TEST(Compile, BoundsWhatAllPatternsCostTogether) {
     std::string patterns;
     for (int i = 0; i < 300; ++i)
-        patterns += (i == 0 ? "" : ",") + ("\"^[^\\\\p{Lu}]{30,}[\\\\p{L}\\\\p{N}]{" + std::to_string(200 + i) + "}$\":{}");
+        patterns += (i == 0 ? "" : ",") +
+                    ("\"^[^\\\\p{Lu}]{30,}[\\\\p{L}\\\\p{N}]{" + std::to_string(200 + i) + "}$\":{}");
     EXPECT_EQ(reason("{\"patternProperties\":{" + patterns + "}}"), "too_large");
 }
 
@@ -169,13 +200,16 @@ TEST(Compile, KeepsItsMessagesShort) {
     const std::string far(1'000'000, 'x');
     EXPECT_LT(refusal("{\"$ref\":\"#/" + far + "\"}").message.size(), 2'000u);
     EXPECT_LT(refusal("{\"$ref\":\"https://example.com/" + far + "\"}").message.size(), 2'000u);
-    EXPECT_LT(json::write(refusal("{\"properties\":{\"" + far + "\":{\"$ref\":\"#none\"}}}").details).size(), 2'000u);
+    EXPECT_LT(json::write(refusal("{\"properties\":{\"" + far + "\":{\"$ref\":\"#none\"}}}").details).size(),
+              2'000u);
 }
 
 TEST(Compile, RefusesUnknownMembersWhereTheContractSaysSo) {
     CompileOptions closed;
     closed.unknown_members = UnknownMembers::reject;
-    const auto unknown_ok = [&](std::string_view schema) { return accepts(schema_of(schema, closed), R"({"x":1})"); };
+    const auto unknown_ok = [&](std::string_view schema) {
+        return accepts(schema_of(schema, closed), R"({"x":1})");
+    };
     EXPECT_FALSE(unknown_ok(R"({"properties":{"a":{}}})"));
     EXPECT_FALSE(unknown_ok(R"({"type":"object","properties":{}})"));
     // Where the schema itself rules on other members, or might, it decides.
@@ -186,7 +220,8 @@ TEST(Compile, RefusesUnknownMembersWhereTheContractSaysSo) {
     EXPECT_TRUE(unknown_ok(R"({"properties":{"a":{}},"allOf":[{}]})"));
     EXPECT_TRUE(unknown_ok(R"({"properties":{"a":{}},"$ref":"#/$defs/b","$defs":{"b":true}})"));
     // Only the top level is closed.
-    EXPECT_TRUE(accepts(schema_of(R"({"properties":{"a":{"properties":{"b":{}}}}})", closed), R"({"a":{"x":1}})"));
+    EXPECT_TRUE(
+        accepts(schema_of(R"({"properties":{"a":{"properties":{"b":{}}}}})", closed), R"({"a":{"x":1}})"));
 }
 
 TEST(Compile, OneSchemaDoesNotDependOnWhatItWasMadeFrom) {

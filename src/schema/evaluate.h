@@ -1,8 +1,8 @@
 // The engine: runs a program over an instance.
 //
-// Written once for both forms of instance (Value, cells of a scanned text) and for both questions: yes or no (the
-// first failure ends it) and why not (every failure is told to a Recorder). Work is charged to the run's budget as
-// it happens; when it is used up, everything unwinds at once and the verdict is over_budget.
+// Written once for both forms of instance (Value, cells of a scanned text) and for both questions: yes or no
+// (the first failure ends it) and why not (every failure is told to a Recorder). Work is charged to the run's
+// budget as it happens; when it is used up, everything unwinds at once and the verdict is over_budget.
 //
 // Threads: one validation on one thread; the program is shared.
 #pragma once
@@ -131,17 +131,19 @@ private:
     bool rule(BlockId id, const Block& block, Node node, Kind kind, Marks marks) {
         switch (kind) {
             case Kind::string:
-                return block.string_rule == kNone || string(id, program_.strings[block.string_rule], node.string());
+                return block.string_rule == kNone ||
+                       string(id, program_.strings[block.string_rule], node.string());
             case Kind::int64:
             case Kind::uint64:
             case Kind::number:
-                return block.number_rule == kNone || number(id, program_.numbers[block.number_rule], node.number());
+                return block.number_rule == kNone ||
+                       number(id, program_.numbers[block.number_rule], node.number());
             case Kind::array:
                 return block.array_rule == kNone || array(id, program_.arrays[block.array_rule], node, marks);
             case Kind::object:
-                return block.object_rule == kNone || object(id, program_.objects[block.object_rule], node, marks);
-            default:
-                return true;
+                return block.object_rule == kNone ||
+                       object(id, program_.objects[block.object_rule], node, marks);
+            default: return true;
         }
     }
 
@@ -182,11 +184,16 @@ private:
             }
             return failed(ok, holds);
         };
-        if (rule.has_minimum && check(compare(value, rule.minimum) >= 0, "minimum", rule.minimum)) return false;
-        if (rule.has_maximum && check(compare(value, rule.maximum) <= 0, "maximum", rule.maximum)) return false;
-        if (rule.has_above && check(compare(value, rule.above) > 0, "exclusiveMinimum", rule.above)) return false;
-        if (rule.has_below && check(compare(value, rule.below) < 0, "exclusiveMaximum", rule.below)) return false;
-        if (rule.has_divisor && check(rule.divisor.divides(value), "multipleOf", rule.divisor.value)) return false;
+        if (rule.has_minimum && check(compare(value, rule.minimum) >= 0, "minimum", rule.minimum))
+            return false;
+        if (rule.has_maximum && check(compare(value, rule.maximum) <= 0, "maximum", rule.maximum))
+            return false;
+        if (rule.has_above && check(compare(value, rule.above) > 0, "exclusiveMinimum", rule.above))
+            return false;
+        if (rule.has_below && check(compare(value, rule.below) < 0, "exclusiveMaximum", rule.below))
+            return false;
+        if (rule.has_divisor && check(rule.divisor.divides(value), "multipleOf", rule.divisor.value))
+            return false;
         return ok;
     }
 
@@ -322,7 +329,8 @@ private:
             } else if (!block(known.block, value, {})) {
                 return false;
             }
-            if (!known.declared && rule.additional != kTrue && !block(rule.additional, value, {})) return false;
+            if (!known.declared && rule.additional != kTrue && !block(rule.additional, value, {}))
+                return false;
         }
         return true;
     }
@@ -367,7 +375,8 @@ private:
         cell.size = static_cast<std::uint32_t>(key.size());
         cell.text = key.data();
         NoRecorder silent;
-        if (Evaluator<TapeNode, NoRecorder>(program_, run_, silent).block(names, TapeNode(&cell), {})) return true;
+        if (Evaluator<TapeNode, NoRecorder>(program_, run_, silent).block(names, TapeNode(&cell), {}))
+            return true;
         if constexpr (kRecords) recorder_.bad_name(id, key);
         return false;
     }
@@ -400,21 +409,16 @@ private:
 
     bool step(BlockId id, const Step& step, Node node, Kind kind, Marks marks) {
         switch (step.op) {
-            case Op::check_enum:
-                return listed(id, step, node, kind);
-            case Op::apply:
-                return block(step.a, node, marks);
-            case Op::apply_dynamic:
-                return block(dynamic_target(program_.dynamic_refs[step.a]), node, marks);
+            case Op::check_enum: return listed(id, step, node, kind);
+            case Op::apply: return block(step.a, node, marks);
+            case Op::apply_dynamic: return block(dynamic_target(program_.dynamic_refs[step.a]), node, marks);
             case Op::any_of:
-            case Op::one_of:
-                return alternatives(id, step, node, kind, marks);
+            case Op::one_of: return alternatives(id, step, node, kind, marks);
             case Op::reject:
                 if (!hush().block(step.a, node, {})) return !run_.over();
                 if constexpr (kRecords) recorder_.rejected(id);
                 return false;
-            case Op::branch:
-                return branch(step, node, kind, marks);
+            case Op::branch: return branch(step, node, kind, marks);
         }
         return true;
     }

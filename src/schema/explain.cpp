@@ -28,21 +28,14 @@ constexpr std::size_t kLongestPath = 4'096;
 
 std::string_view type_name(Kind kind) {
     switch (kind) {
-        case Kind::null:
-            return "null";
-        case Kind::boolean:
-            return "boolean";
+        case Kind::null: return "null";
+        case Kind::boolean: return "boolean";
         case Kind::int64:
-        case Kind::uint64:
-            return "integer";
-        case Kind::number:
-            return "number";
-        case Kind::string:
-            return "string";
-        case Kind::array:
-            return "array";
-        case Kind::object:
-            break;
+        case Kind::uint64: return "integer";
+        case Kind::number: return "number";
+        case Kind::string: return "string";
+        case Kind::array: return "array";
+        case Kind::object: break;
     }
     return "object";
 }
@@ -77,7 +70,8 @@ std::string values_of(const EnumRule& rule) {
     };
     for (std::uint32_t i = 0; i < rule.strings.size() && shown < kShownValues; ++i)
         add(std::string(rule.strings[i]));
-    for (std::size_t i = 0; i < rule.others.size() && shown < kShownValues; ++i) add(json::write(rule.others[i]));
+    for (std::size_t i = 0; i < rule.others.size() && shown < kShownValues; ++i)
+        add(json::write(rule.others[i]));
     if (shown < total) list += fmt::format(" (and {} more)", total - shown);
     return list;
 }
@@ -110,12 +104,14 @@ public:
         const bool too_short = !length_within(text, rule.min_length, kNone);
         const std::uint32_t bound = too_short ? rule.min_length : rule.max_length;
         add(id, too_short ? "minLength" : "maxLength",
-            fmt::format("{} must have at {} {}", subject(), too_short ? "least" : "most", times(bound, "character")));
+            fmt::format("{} must have at {} {}", subject(), too_short ? "least" : "most",
+                        times(bound, "character")));
     }
 
     void no_match(BlockId id, std::uint32_t pattern) {
         add(id, "pattern",
-            fmt::format("{} must match the pattern {}", subject(), shortened(program_.pattern_texts[pattern])));
+            fmt::format("{} must match the pattern {}", subject(),
+                        shortened(program_.pattern_texts[pattern])));
     }
 
     void wrong_format(BlockId id, Format format) {
@@ -149,8 +145,9 @@ public:
     void wrong_contains(BlockId id, const ArrayRule& rule, std::uint32_t found) {
         const bool few = found < rule.min_contains;
         add(id, few ? (rule.min_contains == 1 ? "contains" : "minContains") : "maxContains",
-            fmt::format("{} must have at {} {} of the required kind, got {}", subject(), few ? "least" : "most",
-                        times(few ? rule.min_contains : rule.max_contains, "item"), found));
+            fmt::format("{} must have at {} {} of the required kind, got {}", subject(),
+                        few ? "least" : "most", times(few ? rule.min_contains : rule.max_contains, "item"),
+                        found));
     }
 
     void not_unique(BlockId id, std::uint32_t first, std::uint32_t second) {
@@ -164,7 +161,8 @@ public:
         for (std::uint32_t i = 0; i < rule.members.size(); ++i) {
             if (rule.members[i].declared) known.push_back(rule.names[i]);
         }
-        if (const auto nearest = nearest_name(key, known)) message += fmt::format(". Did you mean '{}'?", *nearest);
+        if (const auto nearest = nearest_name(key, known))
+            message += fmt::format(". Did you mean '{}'?", *nearest);
         add(id, "additionalProperties", std::move(message));
     }
 
@@ -191,8 +189,8 @@ public:
         }
     }
 
-    // None of the alternatives holds. If the value's type fits none, that is the reason; otherwise the one that
-    // comes closest is explained.
+    // None of the alternatives holds. If the value's type fits none, that is the reason; otherwise the one
+    // that comes closest is explained.
     template <class E, class Node>
     void no_alternative(E& evaluator, BlockId id, const Step& step, Node node) {
         std::uint8_t types = 0;
@@ -225,8 +223,8 @@ public:
         }
         violations = std::move(before);
         add(id, step.keyword,
-            fmt::format("{} fits none of the {} allowed forms; the closest is form {}", subject(), step.list.count,
-                        which + 1));
+            fmt::format("{} fits none of the {} allowed forms; the closest is form {}", subject(),
+                        step.list.count, which + 1));
         for (Violation& violation : closest) keep(std::move(violation));
     }
 
@@ -272,7 +270,9 @@ private:
         return shortened(std::move(text));
     }
 
-    std::string subject() const { return path_.empty() ? "The value" : fmt::format("{} '{}'", noun_, name()); }
+    std::string subject() const {
+        return path_.empty() ? "The value" : fmt::format("{} '{}'", noun_, name());
+    }
 
     std::string pointer() const {
         std::string text;
@@ -319,7 +319,8 @@ Explanation explain_instance(const Program& program, const Value& instance, std:
     {
         Run run(scratch.state(), program.limits.max_steps);
         NoRecorder silent;
-        const bool held = Evaluator<ValueNode, NoRecorder>(program, run, silent).holds(program.root, ValueNode(instance));
+        const bool held =
+            Evaluator<ValueNode, NoRecorder>(program, run, silent).holds(program.root, ValueNode(instance));
         explanation.verdict = run.verdict(held);
         too_deep = run.too_deep();
     }
@@ -327,10 +328,12 @@ Explanation explain_instance(const Program& program, const Value& instance, std:
     if (explanation.verdict == Verdict::over_budget) {
         explanation.violations.push_back(
             {"", "#", "budget",
-             too_deep ? fmt::format("The value or the schema is nested too deep to check: more than {} levels.",
-                                    kDeepestEvaluation)
-                      : fmt::format("The value is too costly to check: it needs more than {} steps. Send a smaller value.",
-                                    program.limits.max_steps)});
+             too_deep
+                 ? fmt::format("The value or the schema is nested too deep to check: more than {} levels.",
+                               kDeepestEvaluation)
+                 : fmt::format(
+                       "The value is too costly to check: it needs more than {} steps. Send a smaller value.",
+                       program.limits.max_steps)});
         return explanation;
     }
     Recorder recorder(program, std::max<std::size_t>(max_violations, 1), noun);
@@ -339,7 +342,8 @@ Explanation explain_instance(const Program& program, const Value& instance, std:
     explanation.violations = std::move(recorder.violations);
     explanation.truncated = recorder.truncated || run.over();
     if (explanation.violations.empty())
-        explanation.violations.push_back({"", "#", "", "The value is not valid; the reasons are too many to list"});
+        explanation.violations.push_back(
+            {"", "#", "", "The value is not valid; the reasons are too many to list"});
     return explanation;
 }
 

@@ -22,16 +22,20 @@ TEST(Explain, SpeaksTheSentencesAModelCanActOn) {
     const Schema schema = closed(kTool);
     EXPECT_EQ(complaints(schema, R"({"name":"test","count":5})"), "");
     EXPECT_EQ(complaints(schema, R"({"count":5})"), "Missing required parameter: name");
-    EXPECT_EQ(complaints(schema, R"({"name":"x","count":"5"})"), "Parameter 'count' expected integer, got string");
-    EXPECT_EQ(complaints(schema, R"({"name":"x","count":true})"), "Parameter 'count' expected integer, got boolean");
+    EXPECT_EQ(complaints(schema, R"({"name":"x","count":"5"})"),
+              "Parameter 'count' expected integer, got string");
+    EXPECT_EQ(complaints(schema, R"({"name":"x","count":true})"),
+              "Parameter 'count' expected integer, got boolean");
     EXPECT_EQ(complaints(schema, R"({"name":"x","format":"c"})"), "Parameter 'format' must be one of: a, b");
     EXPECT_EQ(complaints(schema, R"({"name":"x","other":1})"), "Unknown parameter: other");
-    EXPECT_EQ(complaints(schema, R"({"name":"x","cuont":1})"), "Unknown parameter: cuont. Did you mean 'count'?");
+    EXPECT_EQ(complaints(schema, R"({"name":"x","cuont":1})"),
+              "Unknown parameter: cuont. Did you mean 'count'?");
     EXPECT_EQ(complaints(schema, "[]"), "The value expected object, got array");
 }
 
 TEST(Explain, CollectsEveryViolation) {
-    const Explanation explanation = closed(kTool).explain(json_of(R"({"count":"wrong type","unknown":"value"})"));
+    const Explanation explanation =
+        closed(kTool).explain(json_of(R"({"count":"wrong type","unknown":"value"})"));
     EXPECT_EQ(explanation.violations.size(), 3u) << to_text(explanation);
 }
 
@@ -44,7 +48,8 @@ TEST(Explain, NamesNestedPlaces) {
     EXPECT_EQ(explanation.violations[0].keyword, "minimum");
     EXPECT_EQ(explanation.violations[0].message, "Parameter 'options.depth' must be at least 1");
     EXPECT_EQ(explanation.violations[1].message, "Unknown parameter: options.dept. Did you mean 'depth'?");
-    EXPECT_EQ(complaints(closed(kTool), R"({"name":"x","options":{}})"), "Missing required parameter: options.depth");
+    EXPECT_EQ(complaints(closed(kTool), R"({"name":"x","options":{}})"),
+              "Missing required parameter: options.depth");
 }
 
 TEST(Explain, HasASentenceForEveryKeyword) {
@@ -71,7 +76,8 @@ TEST(Explain, HasASentenceForEveryKeyword) {
               "The value must have at most 1 item of the required kind, got 2");
     EXPECT_EQ(says(R"({"minProperties":1})", "{}"), "The value must have at least 1 member, got 0");
     EXPECT_EQ(says(R"({"maxProperties":0})", R"({"a":1})"), "The value must have at most 0 members, got 1");
-    EXPECT_EQ(says(R"({"propertyNames":{"maxLength":1}})", R"({"ab":1})"), "Parameter name 'ab' is not allowed here");
+    EXPECT_EQ(says(R"({"propertyNames":{"maxLength":1}})", R"({"ab":1})"),
+              "Parameter name 'ab' is not allowed here");
     EXPECT_EQ(says(R"({"dependentRequired":{"a":["b"]}})", R"({"a":1})"),
               "Missing required parameter: b (needed because 'a' is given)");
     EXPECT_EQ(says(R"({"const":{"a":1}})", "2"), R"(The value must be: {"a":1})");
@@ -79,7 +85,8 @@ TEST(Explain, HasASentenceForEveryKeyword) {
     EXPECT_EQ(says(R"({"properties":{"a":false}})", R"({"a":1})"), "Parameter 'a' is not allowed");
     EXPECT_EQ(says(R"({"prefixItems":[{}],"unevaluatedItems":false})", "[1,2]"),
               "Parameter '[1]' is one item too many");
-    EXPECT_EQ(says(R"({"properties":{"a":{}},"unevaluatedProperties":false})", R"({"b":1})"), "Unknown parameter: b");
+    EXPECT_EQ(says(R"({"properties":{"a":{}},"unevaluatedProperties":false})", R"({"b":1})"),
+              "Unknown parameter: b");
 }
 
 TEST(Explain, TellsWhichAlternativeComesClosest) {
@@ -124,7 +131,8 @@ TEST(Explain, CutsLongNamesAndLists) {
     const std::string key(10'000, 'x');
     const Schema closed_schema = schema_of(R"({"additionalProperties":false})");
     EXPECT_LT(complaints(closed_schema, "{\"" + key + "\":1}").size(), 300u);
-    EXPECT_LE(closed_schema.explain(json_of("{\"" + key + "\":1}")).violations.at(0).instance_path.size(), 4'096u);
+    EXPECT_LE(closed_schema.explain(json_of("{\"" + key + "\":1}")).violations.at(0).instance_path.size(),
+              4'096u);
 }
 
 }  // namespace

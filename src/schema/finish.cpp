@@ -49,7 +49,8 @@ std::optional<Discriminator> by_member(const Program& program, const Range& list
         const Names* strings = required_strings(program, program.lists[list.first + branch], name);
         if (strings == nullptr) return std::nullopt;
         for (std::uint32_t i = 0; i < strings->size(); ++i) {
-            if (found.values.add((*strings)[i]) != found.branch.size()) return std::nullopt;  // in two branches
+            if (found.values.add((*strings)[i]) != found.branch.size())
+                return std::nullopt;  // in two branches
             found.branch.push_back(branch);
         }
     }
@@ -82,12 +83,9 @@ void add_in_place(const Program& program, BlockId id, std::vector<BlockId>& out)
     for (std::uint32_t i = 0; i < block.steps.count; ++i) {
         const Step& step = program.steps[block.steps.first + i];
         switch (step.op) {
-            case Op::check_enum:
-                break;
+            case Op::check_enum: break;
             case Op::apply:
-            case Op::reject:
-                add(step.a);
-                break;
+            case Op::reject: add(step.a); break;
             case Op::apply_dynamic:
                 // Where it leads at run time is bounded by the depth of evaluation.
                 add(program.dynamic_refs[step.a].initial);
@@ -133,9 +131,10 @@ Result<void> refuse_cycles(const Program& program) {
             const BlockId next = path.back().next.back();
             path.back().next.pop_back();
             if (marks[next] == Mark::open)
-                return schema_fault("cyclic_ref", program.locations[next],
-                                    "its references lead back to itself without looking at any smaller part of the "
-                                    "instance, so that checking would never end.");
+                return schema_fault(
+                    "cyclic_ref", program.locations[next],
+                    "its references lead back to itself without looking at any smaller part of the "
+                    "instance, so that checking would never end.");
             if (marks[next] == Mark::fresh) enter(next);
         }
     }

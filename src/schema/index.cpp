@@ -44,7 +44,9 @@ const Value* step(const Value& value, std::string_view token) {
     return index && *index < array->size() ? &(*array)[*index] : nullptr;
 }
 
-bool is_truth(const Value* value) { return value != nullptr && value->is_bool() && value->get_bool(); }
+bool is_truth(const Value* value) {
+    return value != nullptr && value->is_bool() && value->get_bool();
+}
 
 }  // namespace
 
@@ -61,9 +63,10 @@ tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view loc
 Result<void> Resources::add(std::string_view uri, Value document) {
     const auto [base, fragment] = split_fragment(uri);
     if (!split_uri(uri).has_scheme || !fragment.empty())
-        return fail(ErrorCode::config_error,
-                    fmt::format("'{}' cannot name a schema resource: give an absolute URI without a fragment.", uri),
-                    {{"reason", "bad_resource_uri"}});
+        return fail(
+            ErrorCode::config_error,
+            fmt::format("'{}' cannot name a schema resource: give an absolute URI without a fragment.", uri),
+            {{"reason", "bad_resource_uri"}});
     const auto same = std::ranges::find(documents_, base, &std::pair<std::string, Value>::first);
     if (same != documents_.end()) {
         same->second = std::move(document);
@@ -114,13 +117,15 @@ Result<void> Index::choose_dialect(Resource& resource, const std::string& locati
     }
     const auto [uri, fragment] = split_fragment(named);
     const Value* metaschema = known_document(uri);
-    const auto base = metaschema != nullptr ? dialect_by_uri(text_of(member(*metaschema, "$schema"))) : std::nullopt;
+    const auto base =
+        metaschema != nullptr ? dialect_by_uri(text_of(member(*metaschema, "$schema"))) : std::nullopt;
     if (!base)
-        return schema_fault("unknown_dialect", location,
-                            fmt::format("$schema is '{}'. Known are 2020-12, 2019-09 and draft-07 ('{}', '{}', "
-                                        "'{}#'), and metaschemas given as resources that extend one of them.",
-                                        named, dialect_uri(Dialect::draft2020_12), dialect_uri(Dialect::draft2019_09),
-                                        dialect_uri(Dialect::draft7)));
+        return schema_fault(
+            "unknown_dialect", location,
+            fmt::format("$schema is '{}'. Known are 2020-12, 2019-09 and draft-07 ('{}', '{}', "
+                        "'{}#'), and metaschemas given as resources that extend one of them.",
+                        named, dialect_uri(Dialect::draft2020_12), dialect_uri(Dialect::draft2019_09),
+                        dialect_uri(Dialect::draft7)));
     resource.dialect = *base;
     resource.vocabularies = kAllVocabularies;
     resource.assert_format = options_.assert_format;
@@ -128,9 +133,10 @@ Result<void> Index::choose_dialect(Resource& resource, const std::string& locati
     if (vocabulary == nullptr || !vocabulary->is_object() || *base == Dialect::draft7) return {};
     const VocabularySet set = read_vocabularies(vocabulary->get_object());
     if (!set.unknown.empty())
-        return schema_fault("unknown_vocabulary", location,
-                            fmt::format("its metaschema requires the vocabulary '{}', which is not known here.",
-                                        set.unknown));
+        return schema_fault(
+            "unknown_vocabulary", location,
+            fmt::format("its metaschema requires the vocabulary '{}', which is not known here.",
+                        set.unknown));
     resource.vocabularies = set.bits;
     resource.assert_format = set.assert_format || options_.assert_format;
     return {};
@@ -140,7 +146,8 @@ Result<void> Index::add_root(const Value& document) {
     return add_document(document, "", options_.default_dialect, "#");
 }
 
-Result<void> Index::add_document(const Value& document, std::string uri, Dialect dialect, std::string location) {
+Result<void> Index::add_document(const Value& document, std::string uri, Dialect dialect,
+                                 std::string location) {
     if (auto sized = check_size(document, location); !sized) return sized;
     const auto id = static_cast<std::uint32_t>(resources_.size());
     Resource resource{std::move(uri), &document, dialect, kAllVocabularies, options_.assert_format};
@@ -151,17 +158,19 @@ Result<void> Index::add_document(const Value& document, std::string uri, Dialect
     return walk(document, id, std::move(location), 0);
 }
 
-Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::string location, std::size_t depth) {
+Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::string location,
+                         std::size_t depth) {
     if (depth > options_.limits.max_depth)
         return schema_fault("too_deep", location, "subschemas are nested too deep.");
     if (places_.contains(&schema)) return {};
     if (places_.size() >= options_.limits.max_subschemas)
-        return schema_fault("too_large", location,
-                            fmt::format("there are more than {} subschemas.", options_.limits.max_subschemas));
+        return schema_fault(
+            "too_large", location,
+            fmt::format("there are more than {} subschemas.", options_.limits.max_subschemas));
     const Object* object = schema.if_object();
     const bool has_core = object != nullptr && std::ranges::any_of(*object, [](const auto& entry) {
-        return !entry.key().empty() && entry.key().front() == '$';
-    });
+                              return !entry.key().empty() && entry.key().front() == '$';
+                          });
     if (has_core) {
         if (auto entered = enter_identity(schema, resource, location); !entered) return entered;
         if (auto anchored = enter_anchors(schema, resource, location); !anchored) return anchored;
@@ -180,7 +189,8 @@ Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::strin
             continue;
         }
         if (keyword->shape < Shape::schema) continue;
-        auto walked = walk_children(entry.value(), keyword->shape, resource, below(location, entry.key()), depth + 1);
+        auto walked =
+            walk_children(entry.value(), keyword->shape, resource, below(location, entry.key()), depth + 1);
         if (!walked) return walked;
     }
     return {};
@@ -190,7 +200,8 @@ Result<void> Index::walk_children(const Value& value, Shape shape, std::uint32_t
                                   const std::string& location, std::size_t depth) {
     const bool one = shape == Shape::schema || shape == Shape::schema_or_list;
     const bool list = shape == Shape::schema_list || shape == Shape::schema_or_list;
-    const bool map = shape == Shape::schema_map || shape == Shape::pattern_map || shape == Shape::dependencies;
+    const bool map =
+        shape == Shape::schema_map || shape == Shape::pattern_map || shape == Shape::dependencies;
     if (one && (value.is_object() || value.is_bool())) return walk(value, resource, location, depth);
     if (list && value.is_array()) {
         const Array& items = value.get_array();
@@ -218,7 +229,8 @@ Result<void> Index::enter_identity(const Value& value, std::uint32_t& resource, 
     if (draft7 && !fragment.empty()) {
         if (before.empty()) return add_anchor(resource, fragment, value, location);
     } else if (!fragment.empty()) {
-        return schema_fault("bad_id", location, fmt::format("$id '{}' has a fragment; use $anchor.", written));
+        return schema_fault("bad_id", location,
+                            fmt::format("$id '{}' has a fragment; use $anchor.", written));
     }
     std::string uri = resolve_reference(resources_[resource].uri, before);
 
@@ -268,7 +280,8 @@ Result<void> Index::add_anchor(std::uint32_t resource, std::string_view name, co
                                const std::string& location) {
     const auto [known, added] = anchors_.emplace(fmt::format("{}#{}", resources_[resource].uri, name), &at);
     if (!added && known->second != &at)
-        return schema_fault("duplicate_anchor", location, fmt::format("the anchor '{}' is there twice.", name));
+        return schema_fault("duplicate_anchor", location,
+                            fmt::format("the anchor '{}' is there twice.", name));
     return {};
 }
 
@@ -318,12 +331,14 @@ Result<Index::Target> Index::resolve(const Place& from, std::string_view referen
     if (known == by_uri_.end()) {
         const UriParts parts = split_uri(uri);
         if (parts.has_scheme && parts.scheme != "urn" && parts.scheme != "tag")
-            return schema_fault("remote_ref", from.location,
-                                fmt::format("Schemas are never fetched, and $ref '{}' means '{}', which is not at "
-                                            "hand. Put it under $defs, or give it as a resource.",
-                                            base::truncate_to_bytes(reference, 200), uri));
-        return schema_fault("unresolved_ref", from.location,
-                            fmt::format("$ref '{}' points nowhere: there is no schema '{}'.", reference, uri));
+            return schema_fault(
+                "remote_ref", from.location,
+                fmt::format("Schemas are never fetched, and $ref '{}' means '{}', which is not at "
+                            "hand. Put it under $defs, or give it as a resource.",
+                            base::truncate_to_bytes(reference, 200), uri));
+        return schema_fault(
+            "unresolved_ref", from.location,
+            fmt::format("$ref '{}' points nowhere: there is no schema '{}'.", reference, uri));
     }
     const std::uint32_t resource = known->second;
     const std::string fragment = percent_decode(raw_fragment);
@@ -335,13 +350,14 @@ Result<Index::Target> Index::resolve(const Place& from, std::string_view referen
     }
     const auto anchor = anchors_.find(fmt::format("{}#{}", resources_[resource].uri, fragment));
     if (anchor == anchors_.end())
-        return schema_fault("unresolved_ref", from.location,
-                            fmt::format("$ref '{}' points nowhere: there is no anchor '{}'.", reference, fragment));
+        return schema_fault(
+            "unresolved_ref", from.location,
+            fmt::format("$ref '{}' points nowhere: there is no anchor '{}'.", reference, fragment));
     return Target{anchor->second, fragment};
 }
 
-Result<const Value*> Index::point_into(std::uint32_t resource, std::string_view pointer, std::string_view reference,
-                                       const Place& from) {
+Result<const Value*> Index::point_into(std::uint32_t resource, std::string_view pointer,
+                                       std::string_view reference, const Place& from) {
     const auto nowhere = [&](std::string why) {
         return schema_fault("unresolved_ref", from.location,
                             fmt::format("$ref '{}' points nowhere: {}", reference, why));

@@ -32,7 +32,8 @@ struct Resource {
 /// One subschema.
 struct Place {
     std::uint32_t resource = 0;
-    std::string location;  ///< for people: pointer in the document, behind the document's URI if it is not the root
+    std::string
+        location;  ///< for people: pointer in the document, behind the document's URI if it is not the root
 };
 
 class Index {
@@ -76,16 +77,17 @@ private:
 
     Result<void> add_document(const Value& document, std::string uri, Dialect dialect, std::string location);
     Result<void> walk(const Value& schema, std::uint32_t resource, std::string location, std::size_t depth);
-    Result<void> walk_children(const Value& value, Shape shape, std::uint32_t resource, const std::string& location,
-                               std::size_t depth);
+    Result<void> walk_children(const Value& value, Shape shape, std::uint32_t resource,
+                               const std::string& location, std::size_t depth);
     Result<void> enter_identity(const Value& value, std::uint32_t& resource, const std::string& location);
     Result<void> enter_anchors(const Value& value, std::uint32_t resource, const std::string& location);
-    Result<void> add_anchor(std::uint32_t resource, std::string_view name, const Value& at, const std::string& location);
+    Result<void> add_anchor(std::uint32_t resource, std::string_view name, const Value& at,
+                            const std::string& location);
     Result<void> choose_dialect(Resource& resource, const std::string& location);
     const Value* known_document(std::string_view uri) const;
     Result<bool> enter(std::string_view uri, Dialect dialect);
-    Result<const Value*> point_into(std::uint32_t resource, std::string_view pointer, std::string_view reference,
-                                    const Place& from);
+    Result<const Value*> point_into(std::uint32_t resource, std::string_view pointer,
+                                    std::string_view reference, const Place& from);
     Result<void> check_size(const Value& document, std::string_view location);
 
     const CompileOptions& options_;

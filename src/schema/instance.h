@@ -1,7 +1,7 @@
 // The two forms in which an instance is judged: as a Value, and as the cells of a scanned text.
 //
-// Both offer the same small surface, so that the engine is written once. A node is a pointer: copy it freely, keep
-// it no longer than the instance.
+// Both offer the same small surface, so that the engine is written once. A node is a pointer: copy it freely,
+// keep it no longer than the instance.
 //
 // Threads: read-only.
 #pragma once
@@ -25,30 +25,26 @@ public:
 
     Kind kind() const noexcept {
         switch (value_->kind()) {
-            case boost::json::kind::null:
-                return Kind::null;
-            case boost::json::kind::bool_:
-                return Kind::boolean;
-            case boost::json::kind::int64:
-                return Kind::int64;
-            case boost::json::kind::uint64:
-                return Kind::uint64;
-            case boost::json::kind::double_:
-                return Kind::number;
-            case boost::json::kind::string:
-                return Kind::string;
-            case boost::json::kind::array:
-                return Kind::array;
-            case boost::json::kind::object:
-                break;
+            case boost::json::kind::null: return Kind::null;
+            case boost::json::kind::bool_: return Kind::boolean;
+            case boost::json::kind::int64: return Kind::int64;
+            case boost::json::kind::uint64: return Kind::uint64;
+            case boost::json::kind::double_: return Kind::number;
+            case boost::json::kind::string: return Kind::string;
+            case boost::json::kind::array: return Kind::array;
+            case boost::json::kind::object: break;
         }
         return Kind::object;
     }
 
     bool truth() const noexcept { return value_->get_bool(); }
     std::string_view string() const noexcept { return value_->get_string(); }
-    std::uint32_t array_size() const noexcept { return static_cast<std::uint32_t>(value_->get_array().size()); }
-    std::uint32_t object_size() const noexcept { return static_cast<std::uint32_t>(value_->get_object().size()); }
+    std::uint32_t array_size() const noexcept {
+        return static_cast<std::uint32_t>(value_->get_array().size());
+    }
+    std::uint32_t object_size() const noexcept {
+        return static_cast<std::uint32_t>(value_->get_object().size());
+    }
 
     Number number() const noexcept {
         if (value_->is_int64()) return Number::of(value_->get_int64());
@@ -121,8 +117,7 @@ public:
 
     class Items {
     public:
-        explicit Items(const json::Cell* array) noexcept
-            : at_(array + 1), end_(array->past_last) {}
+        explicit Items(const json::Cell* array) noexcept : at_(array + 1), end_(array->past_last) {}
         bool done() const noexcept { return at_ == end_; }
         void next() noexcept { at_ = at_->next(); }
         TapeNode item() const noexcept { return TapeNode(at_); }
@@ -135,12 +130,13 @@ public:
 
     class Members {
     public:
-        explicit Members(const json::Cell* object) noexcept
-            : at_(object + 1), end_(object->past_last) {}
+        explicit Members(const json::Cell* object) noexcept : at_(object + 1), end_(object->past_last) {}
         bool done() const noexcept { return at_ == end_; }
         void next() noexcept { at_ = at_[1].next(); }
         std::string_view key() const noexcept { return at_->string(); }
-        std::uint32_t number_in(const Names& names) const noexcept { return names.find_padded(at_->string()); }
+        std::uint32_t number_in(const Names& names) const noexcept {
+            return names.find_padded(at_->string());
+        }
         TapeNode value() const noexcept { return TapeNode(at_ + 1); }
 
     private:
@@ -160,7 +156,9 @@ public:
     }
 
     const void* raw() const noexcept { return cell_; }
-    static TapeNode from_raw(const void* raw) noexcept { return TapeNode(static_cast<const json::Cell*>(raw)); }
+    static TapeNode from_raw(const void* raw) noexcept {
+        return TapeNode(static_cast<const json::Cell*>(raw));
+    }
 
 private:
     const json::Cell* cell_;

@@ -88,7 +88,9 @@ static_assert(std::ranges::is_sorted(kTable, {}, &Keyword::name));
 
 }  // namespace
 
-std::span<const Keyword> all_keywords() noexcept { return kTable; }
+std::span<const Keyword> all_keywords() noexcept {
+    return kTable;
+}
 
 const Keyword* find_keyword(std::string_view name, Dialect dialect) noexcept {
     // Names are numbered in the order of the table; rows with the same name stand together.
@@ -106,7 +108,8 @@ const Keyword* find_keyword(std::string_view name, Dialect dialect) noexcept {
     }();
     const std::uint32_t number = by_name.names.find(name);
     if (number == Names::kUnknown) return nullptr;
-    for (std::size_t row = by_name.first_row[number]; row < kTable.size() && kTable[row].name == name; ++row) {
+    for (std::size_t row = by_name.first_row[number]; row < kTable.size() && kTable[row].name == name;
+         ++row) {
         if (kTable[row].in(dialect)) return &kTable[row];
     }
     return nullptr;

@@ -21,9 +21,9 @@ std::shared_ptr<const Program> compile_metaschema(Dialect dialect) {
 }
 
 const Program* metaschema(Dialect dialect) {
-    static const std::array<std::shared_ptr<const Program>, 3> all = {compile_metaschema(Dialect::draft7),
-                                                                     compile_metaschema(Dialect::draft2019_09),
-                                                                     compile_metaschema(Dialect::draft2020_12)};
+    static const std::array<std::shared_ptr<const Program>, 3> all = {
+        compile_metaschema(Dialect::draft7), compile_metaschema(Dialect::draft2019_09),
+        compile_metaschema(Dialect::draft2020_12)};
     return all[static_cast<std::size_t>(dialect)].get();
 }
 
@@ -43,7 +43,8 @@ Result<void> check_against_metaschema(const Resource& resource) {
     const auto reason = std::ranges::find_if(explanation.violations, [](const Violation& violation) {
         return violation.keyword != "anyOf" && violation.keyword != "oneOf";
     });
-    const Violation& first = reason != explanation.violations.end() ? *reason : explanation.violations.front();
+    const Violation& first =
+        reason != explanation.violations.end() ? *reason : explanation.violations.front();
     Error error(ErrorCode::config_error,
                 fmt::format("Not a valid JSON Schema ({}): at '{}': {}", dialect_uri(resource.dialect),
                             first.instance_path, first.message),

@@ -9,8 +9,8 @@
 
 namespace callgate::schema {
 
-/// config_error, reason not_a_schema, naming every violation. A resource with a metaschema of its own is not checked
-/// here: the compiler refuses what it cannot read.
+/// config_error, reason not_a_schema, naming every violation. A resource with a metaschema of its own is not
+/// checked here: the compiler refuses what it cannot read.
 Result<void> check_against_metaschema(const Resource& resource);
 
 }  // namespace callgate::schema

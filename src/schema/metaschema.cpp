@@ -21,7 +21,8 @@ struct VocabularyName {
     std::string_view name;
 };
 
-// Where two vocabularies share a name (2019-09 keeps unevaluated* among the applicators), one document holds both.
+// Where two vocabularies share a name (2019-09 keeps unevaluated* among the applicators), one document holds
+// both.
 constexpr VocabularyName kVocabularies[] = {
     {Dialect::draft2019_09, Vocabulary::core, "core"},
     {Dialect::draft2019_09, Vocabulary::applicator, "applicator"},
@@ -51,12 +52,9 @@ enum class Again : std::uint8_t { by_root, by_dialect };
 Object a_schema(Dialect dialect, Again again) {
     if (again == Again::by_root) return {{"$ref", "#"}};
     switch (dialect) {
-        case Dialect::draft7:
-            return {{"$ref", "#"}};
-        case Dialect::draft2019_09:
-            return {{"$recursiveRef", "#"}};
-        case Dialect::draft2020_12:
-            break;
+        case Dialect::draft7: return {{"$ref", "#"}};
+        case Dialect::draft2019_09: return {{"$recursiveRef", "#"}};
+        case Dialect::draft2020_12: break;
     }
     return {{"$dynamicRef", "#meta"}};
 }
@@ -71,18 +69,12 @@ Value describe(Shape shape, Dialect dialect, Again again) {
         return {{"type", "array"}, {"minItems", 1}, {"items", a_schema(dialect, again)}};
     };
     switch (shape) {
-        case Shape::any:
-            return true;
-        case Shape::any_array:
-            return {{"type", "array"}, {"items", true}};
-        case Shape::boolean:
-            return {{"type", "boolean"}};
-        case Shape::string:
-            return {{"type", "string"}};
-        case Shape::uri:
-            return {{"type", "string"}, {"format", "uri"}};
-        case Shape::uri_reference:
-            return {{"type", "string"}, {"format", "uri-reference"}};
+        case Shape::any: return true;
+        case Shape::any_array: return {{"type", "array"}, {"items", true}};
+        case Shape::boolean: return {{"type", "boolean"}};
+        case Shape::string: return {{"type", "string"}};
+        case Shape::uri: return {{"type", "string"}, {"format", "uri"}};
+        case Shape::uri_reference: return {{"type", "string"}, {"format", "uri-reference"}};
         case Shape::id:
             if (dialect == Dialect::draft7) return {{"type", "string"}, {"format", "uri-reference"}};
             return {{"type", "string"}, {"format", "uri-reference"}, {"pattern", "^[^#]*#?$"}};
@@ -94,30 +86,22 @@ Value describe(Shape shape, Dialect dialect, Again again) {
             return {{"type", "object"},
                     {"propertyNames", {{"type", "string"}, {"format", "uri"}}},
                     {"additionalProperties", {{"type", "boolean"}}}};
-        case Shape::number:
-            return {{"type", "number"}};
-        case Shape::positive_number:
-            return {{"type", "number"}, {"exclusiveMinimum", 0}};
-        case Shape::count:
-            return {{"type", "integer"}, {"minimum", 0}};
-        case Shape::pattern:
-            return {{"type", "string"}, {"format", "regex"}};
+        case Shape::number: return {{"type", "number"}};
+        case Shape::positive_number: return {{"type", "number"}, {"exclusiveMinimum", 0}};
+        case Shape::count: return {{"type", "integer"}, {"minimum", 0}};
+        case Shape::pattern: return {{"type", "string"}, {"format", "regex"}};
         case Shape::types: {
             const Object one = {
                 {"enum", {"array", "boolean", "integer", "null", "number", "object", "string"}}};
-            const Object several = {{"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}};
+            const Object several = {
+                {"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}};
             return {{"anyOf", Array{one, several}}};
         }
-        case Shape::names:
-            return string_array();
-        case Shape::name_map:
-            return {{"type", "object"}, {"additionalProperties", string_array()}};
-        case Shape::schema:
-            return a_schema(dialect, again);
-        case Shape::schema_list:
-            return list_of_schemas();
-        case Shape::schema_or_list:
-            return {{"anyOf", Array{a_schema(dialect, again), list_of_schemas()}}};
+        case Shape::names: return string_array();
+        case Shape::name_map: return {{"type", "object"}, {"additionalProperties", string_array()}};
+        case Shape::schema: return a_schema(dialect, again);
+        case Shape::schema_list: return list_of_schemas();
+        case Shape::schema_or_list: return {{"anyOf", Array{a_schema(dialect, again), list_of_schemas()}}};
         case Shape::schema_map:
             return {{"type", "object"}, {"additionalProperties", a_schema(dialect, again)}};
         case Shape::pattern_map:
@@ -162,7 +146,8 @@ void add_dialect(Documents& documents, Dialect dialect) {
     Object vocabulary;
     std::map<std::string, std::uint8_t> parts;
     for (const VocabularyName& row : kVocabularies) {
-        if (row.dialect == dialect) parts[vocabulary_uri(row, "meta")] |= static_cast<std::uint8_t>(row.vocabulary);
+        if (row.dialect == dialect)
+            parts[vocabulary_uri(row, "meta")] |= static_cast<std::uint8_t>(row.vocabulary);
         // Assertion is an alternative to annotation, not a part of the standard dialect.
         if (row.dialect != dialect || row.name == "format-assertion") continue;
         if (vocabulary.emplace(vocabulary_uri(row, "vocab"), row.name != "format").second)
@@ -196,12 +181,9 @@ const Documents& builtin_documents() {
 
 std::string_view dialect_uri(Dialect dialect) noexcept {
     switch (dialect) {
-        case Dialect::draft7:
-            return kDraft7;
-        case Dialect::draft2019_09:
-            return kDraft19;
-        case Dialect::draft2020_12:
-            break;
+        case Dialect::draft7: return kDraft7;
+        case Dialect::draft2019_09: return kDraft19;
+        case Dialect::draft2020_12: break;
     }
     return kDraft20;
 }
@@ -212,7 +194,8 @@ std::optional<Dialect> dialect_by_uri(std::string_view uri) noexcept {
         const std::string_view known = dialect_uri(dialect);
         if (uri == known) return dialect;
         // The draft-07 identifier is http; writers often say https.
-        if (dialect == Dialect::draft7 && uri.starts_with("https:") && uri.substr(6) == known.substr(5)) return dialect;
+        if (dialect == Dialect::draft7 && uri.starts_with("https:") && uri.substr(6) == known.substr(5))
+            return dialect;
     }
     return std::nullopt;
 }

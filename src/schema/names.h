@@ -1,8 +1,8 @@
 // A set of names known when the schema is compiled, looked up for every member of every instance.
 //
-// A name is compared by its length and first eight bytes before anything else, which settles names of up to eight
-// bytes; the hash also looks at the last eight. The hash is seeded per process, so that neither a schema nor an
-// instance can be made of colliding names.
+// A name is compared by its length and first eight bytes before anything else, which settles names of up to
+// eight bytes; the hash also looks at the last eight. The hash is seeded per process, so that neither a
+// schema nor an instance can be made of colliding names.
 //
 // Threads: immutable once built.
 #pragma once
@@ -25,7 +25,8 @@ public:
     Names(Names&&) noexcept = default;
     Names& operator=(Names&&) noexcept = default;
 
-    /// The name's position; names are numbered in the order they were added. Adding twice gives the first number.
+    /// The name's position; names are numbered in the order they were added. Adding twice gives the first
+    /// number.
     std::uint32_t add(std::string_view name);
 
     std::uint32_t find(std::string_view name) const noexcept { return find(name, head_of(name)); }
@@ -64,9 +65,12 @@ private:
         const std::size_t size = name.size();
         if (size >= 8) return load<std::uint64_t>(at);
         if (size >= 4)
-            return load<std::uint32_t>(at) | std::uint64_t{load<std::uint32_t>(at + size - 4)} << (size - 4) * 8;
+            return load<std::uint32_t>(at) | std::uint64_t{load<std::uint32_t>(at + size - 4)}
+                                                 << (size - 4) * 8;
         if (size == 0) return 0;
-        const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])} << i * 8; };
+        const auto byte = [&](std::size_t i) {
+            return std::uint64_t{static_cast<unsigned char>(at[i])} << i * 8;
+        };
         return byte(0) | byte(size / 2) | byte(size - 1);
     }
 

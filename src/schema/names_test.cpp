@@ -29,7 +29,8 @@ TEST(Names, FindsNamesAfterBeingMoved) {
     EXPECT_EQ(moved.find("member number 99"), 99u);
 }
 
-RC_GTEST_PROP(Names, FindsExactlyWhatWasAdded, (const std::vector<std::string>& added, const std::string& other)) {
+RC_GTEST_PROP(Names, FindsExactlyWhatWasAdded,
+              (const std::vector<std::string>& added, const std::string& other)) {
     Names names;
     std::set<std::string> known(added.begin(), added.end());
     for (const std::string& name : added) names.add(name);

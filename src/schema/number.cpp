@@ -15,8 +15,8 @@ __extension__ using Wide = unsigned __int128;
 constexpr double kTwo63 = 9223372036854775808.0;
 constexpr double kTwo64 = 18446744073709551616.0;
 
-// |number| = digits * 10^exponent, by the shortest decimal that reads back as the number; trailing zeros are in
-// the exponent.
+// |number| = digits * 10^exponent, by the shortest decimal that reads back as the number; trailing zeros are
+// in the exponent.
 struct Decimal {
     std::uint64_t digits = 0;
     int exponent = 0;
@@ -24,7 +24,8 @@ struct Decimal {
 
 Decimal decimal_of(double value) noexcept {
     char text[40];
-    const auto printed = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::scientific);
+    const auto printed =
+        std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::scientific);
     Decimal decimal;
     const char* at = text;
     int fraction = 0;
@@ -49,16 +50,18 @@ Decimal decimal_of(double value) noexcept {
 Decimal decimal_of(const Number& number) noexcept {
     switch (number.kind) {
         case Number::Kind::int64:
-            return {number.i < 0 ? 0 - static_cast<std::uint64_t>(number.i) : static_cast<std::uint64_t>(number.i), 0};
-        case Number::Kind::uint64:
-            return {number.u, 0};
-        case Number::Kind::real:
-            break;
+            return {number.i < 0 ? 0 - static_cast<std::uint64_t>(number.i)
+                                 : static_cast<std::uint64_t>(number.i),
+                    0};
+        case Number::Kind::uint64: return {number.u, 0};
+        case Number::Kind::real: break;
     }
     return decimal_of(number.d);
 }
 
-int three_way(double a, double b) noexcept { return a < b ? -1 : a > b; }
+int three_way(double a, double b) noexcept {
+    return a < b ? -1 : a > b;
+}
 
 // An integer against a double, without turning the integer into a double.
 int compare_int(std::int64_t i, double d) noexcept {
@@ -131,7 +134,8 @@ Divisor Divisor::of(const Number& value) noexcept {
 }
 
 bool Divisor::divides(const Number& number) const noexcept {
-    if (number.kind == Number::Kind::int64 && value.kind == Number::Kind::int64) return number.i % value.i == 0;
+    if (number.kind == Number::Kind::int64 && value.kind == Number::Kind::int64)
+        return number.i % value.i == 0;
     if (number.kind == Number::Kind::real && !std::isfinite(number.d)) return false;
     const Decimal dividend = decimal_of(number);
     if (dividend.digits == 0) return true;
@@ -155,12 +159,9 @@ bool Divisor::divides(const Number& number) const noexcept {
 
 std::string to_text(const Number& number) {
     switch (number.kind) {
-        case Number::Kind::int64:
-            return std::to_string(number.i);
-        case Number::Kind::uint64:
-            return std::to_string(number.u);
-        case Number::Kind::real:
-            break;
+        case Number::Kind::int64: return std::to_string(number.i);
+        case Number::Kind::uint64: return std::to_string(number.u);
+        case Number::Kind::real: break;
     }
     return json::write(Value(number.d));
 }

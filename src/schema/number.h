@@ -39,8 +39,8 @@ inline int compare(const Number& a, const Number& b) noexcept {
     return compare_slow(a, b);
 }
 
-/// The divisor of `multipleOf`, ready for use. Division is decimal, on the shortest digits that name each double,
-/// so that 0.3 is a multiple of 0.1 (validation 6.2.1: the division results in an integer).
+/// The divisor of `multipleOf`, ready for use. Division is decimal, on the shortest digits that name each
+/// double, so that 0.3 is a multiple of 0.1 (validation 6.2.1: the division results in an integer).
 struct Divisor {
     Number value;
     std::uint64_t digits = 1;  ///< value = digits * 10^exponent

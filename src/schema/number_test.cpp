@@ -8,9 +8,15 @@
 namespace callgate::schema {
 namespace {
 
-Number integer(std::int64_t value) { return Number::of(value); }
-Number real(double value) { return Number::of(value); }
-bool divides(Number divisor, Number number) { return Divisor::of(divisor).divides(number); }
+Number integer(std::int64_t value) {
+    return Number::of(value);
+}
+Number real(double value) {
+    return Number::of(value);
+}
+bool divides(Number divisor, Number number) {
+    return Divisor::of(divisor).divides(number);
+}
 
 TEST(Number, ComparesIntegersAndDoublesByValue) {
     EXPECT_EQ(compare(integer(1), real(1.0)), 0);

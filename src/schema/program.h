@@ -1,8 +1,9 @@
 // What a schema is compiled to: flat arrays of blocks and rules, linked by index.
 //
-// A block is one subschema. It holds the types it allows, at most one rule per instance type (strings, numbers,
-// arrays, objects), and the steps that apply to any instance: enum, references, combinators. Evaluating a block
-// touches only the rule of the instance's own type. Reading this header is reading what the engine can do.
+// A block is one subschema. It holds the types it allows, at most one rule per instance type (strings,
+// numbers, arrays, objects), and the steps that apply to any instance: enum, references, combinators.
+// Evaluating a block touches only the rule of the instance's own type. Reading this header is reading what
+// the engine can do.
 //
 // Threads: immutable once compiled.
 #pragma once
@@ -97,7 +98,7 @@ struct ObjectRule {
     std::vector<Member> members;  ///< by number of the name
     std::uint32_t required = 0;   ///< how many members are required
     Range patterns;               ///< into Program::pattern_members
-    BlockId additional = kTrue;    ///< kFalse also by UnknownMembers::reject
+    BlockId additional = kTrue;   ///< kFalse also by UnknownMembers::reject
     bool has_additional = false;
     bool has_properties = false;
     BlockId property_names = kNone;
@@ -119,13 +120,13 @@ struct Discriminator {
 };
 
 enum class Op : std::uint8_t {
-    check_enum,   ///< a: into enums
-    apply,        ///< a: block (`allOf` member, `$ref`)
+    check_enum,     ///< a: into enums
+    apply,          ///< a: block (`allOf` member, `$ref`)
     apply_dynamic,  ///< a: into dynamic_refs
-    any_of,       ///< list: blocks; a: discriminator or kNone
-    one_of,       ///< likewise
-    reject,       ///< a: block that must not hold
-    branch,       ///< a: if, b: then or kNone, c: else or kNone
+    any_of,         ///< list: blocks; a: discriminator or kNone
+    one_of,         ///< likewise
+    reject,         ///< a: block that must not hold
+    branch,         ///< a: if, b: then or kNone, c: else or kNone
 };
 
 struct Step {

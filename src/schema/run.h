@@ -23,9 +23,9 @@ struct Scratch::State {
     };
 
     json::Tape tape;
-    std::vector<std::uint64_t> marks;   ///< a stack of bit sets: which members or items were evaluated
-    std::vector<std::uint32_t> scope;   ///< the dynamic scope: resources entered, outermost first
-    std::vector<Hashed> hashes;         ///< a stack, for uniqueItems
+    std::vector<std::uint64_t> marks;  ///< a stack of bit sets: which members or items were evaluated
+    std::vector<std::uint32_t> scope;  ///< the dynamic scope: resources entered, outermost first
+    std::vector<Hashed> hashes;        ///< a stack, for uniqueItems
 };
 
 class Run {

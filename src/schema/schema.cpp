@@ -40,7 +40,8 @@ Verdict judge_tape(const Program& program, Scratch::State& state) {
 
 }  // namespace
 
-Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch, const json::ParseLimits& limits) const {
+Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch,
+                                   const json::ParseLimits& limits) const {
     json::Tape& tape = scratch.state().tape;
     if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
     return judge_tape(*program_, scratch.state());
@@ -63,6 +64,8 @@ Coerced Schema::coerce(const Value& instance, CoercionMode mode) const {
     return coerce_instance(*program_, instance, mode);
 }
 
-Dialect Schema::dialect() const noexcept { return program_->dialect; }
+Dialect Schema::dialect() const noexcept {
+    return program_->dialect;
+}
 
 }  // namespace callgate::schema

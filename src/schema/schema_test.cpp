@@ -79,7 +79,8 @@ TEST(Schema, StopsABombOfNestedAlternativesAtItsBudget) {
         const std::string next = "{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"}";
         defs += "\"d" + std::to_string(i) + "\":{\"anyOf\":[" + next + "," + next + "]},";
     }
-    const Schema bomb = schema_of("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs + "\"d40\":{\"type\":\"null\"}}}");
+    const Schema bomb =
+        schema_of("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs + "\"d40\":{\"type\":\"null\"}}}");
     EXPECT_EQ(verdict_of(bomb, "1"), Verdict::over_budget);
     EXPECT_EQ(verdict_of(bomb, "null"), Verdict::valid);
     const std::string said = complaints(bomb, "1");
@@ -94,10 +95,14 @@ TEST(Schema, ANegatedBombIsOverBudgetToo) {
     }
     const std::string tail = ",\"$defs\":{" + defs + "\"d40\":{\"type\":\"null\"}}}";
     EXPECT_EQ(verdict_of(schema_of("{\"not\":{\"$ref\":\"#/$defs/d0\"}" + tail), "1"), Verdict::over_budget);
-    EXPECT_EQ(verdict_of(schema_of("{\"if\":{\"$ref\":\"#/$defs/d0\"},\"then\":false,\"else\":true" + tail), "1"),
-              Verdict::over_budget);
-    EXPECT_EQ(verdict_of(schema_of("{\"contains\":{\"$ref\":\"#/$defs/d0\"},\"minContains\":0,\"maxContains\":5" + tail), "[1]"),
-              Verdict::over_budget);
+    EXPECT_EQ(
+        verdict_of(schema_of("{\"if\":{\"$ref\":\"#/$defs/d0\"},\"then\":false,\"else\":true" + tail), "1"),
+        Verdict::over_budget);
+    EXPECT_EQ(
+        verdict_of(
+            schema_of("{\"contains\":{\"$ref\":\"#/$defs/d0\"},\"minContains\":0,\"maxContains\":5" + tail),
+            "[1]"),
+        Verdict::over_budget);
 }
 
 TEST(Schema, StopsAtADepthOfEvaluationThatIsSafe) {
@@ -125,7 +130,8 @@ TEST(Schema, ChargesEveryPatternTriedOnEveryMember) {
 TEST(Schema, SaysWhenItWasDepthAndNotLengthThatWasTooMuch) {
     std::string defs;
     for (int i = 0; i < 2'000; ++i)
-        defs += "\"d" + std::to_string(i) + "\":{\"minLength\":0,\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"},";
+        defs += "\"d" + std::to_string(i) + "\":{\"minLength\":0,\"$ref\":\"#/$defs/d" +
+                std::to_string(i + 1) + "\"},";
     const Schema schema = schema_of("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs + "\"d2000\":{}}}");
     EXPECT_EQ(verdict_of(schema, "1"), Verdict::over_budget);
     EXPECT_NE(complaints(schema, "1").find("nested too deep"), std::string::npos);
@@ -156,7 +162,9 @@ TEST(Schema, ReadsSchemasOfFortyRealToolsWorthOfKeywordsTogether) {
             "properties":{"field":{"type":"string"},"op":{"enum":["eq","lt"]}},
             "if":{"properties":{"op":{"const":"lt"}}},"then":{"properties":{"value":{"type":"number"}},"required":["value"]},
             "else":{"properties":{"value":true}}}}})");
-    EXPECT_TRUE(accepts(schema, R"({"query":"a","filters":[{"field":"x","op":"lt","value":1},{"field":"x","op":"eq","value":"s"}],"sort":{"by":"date"}})"));
+    EXPECT_TRUE(accepts(
+        schema,
+        R"({"query":"a","filters":[{"field":"x","op":"lt","value":1},{"field":"x","op":"eq","value":"s"}],"sort":{"by":"date"}})"));
     EXPECT_FALSE(accepts(schema, R"({"query":"a","filters":[{"field":"x","op":"lt","value":"1"}]})"));
     EXPECT_FALSE(accepts(schema, R"({"query":"a","filters":[{"field":"x","op":"eq","other":1}]})"));
     EXPECT_FALSE(accepts(schema, R"({"query":" "})"));
@@ -172,14 +180,17 @@ RC_GTEST_PROP(Schema, EveryWayToAskGivesTheSameAnswer, ()) {
         R"({"contains":{"const":1},"maxContains":1,"unevaluatedItems":false})",
         R"({"if":{"type":"array"},"then":{"minItems":1},"else":{"not":{"const":false}}})",
     };
-    static const std::vector<std::string> kScalars = {"null", "true", "false", "0", "1", "1.0", "2", "2.5", "\"\"", "\"x\"", "[]", "{}"};
+    static const std::vector<std::string> kScalars = {"null", "true", "false", "0",     "1",  "1.0",
+                                                      "2",    "2.5",  "\"\"",  "\"x\"", "[]", "{}"};
     const auto& schema_text = *rc::gen::elementOf(kSchemas);
     const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(kScalars));
     std::string instance;
     const bool object = *rc::gen::arbitrary<bool>();
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (i != 0) instance += ",";
-        if (object) instance += "\"" + std::string(1, static_cast<char>('a' + i % 26)) + std::to_string(i / 26) + "\":";
+        if (object)
+            instance +=
+                "\"" + std::string(1, static_cast<char>('a' + i % 26)) + std::to_string(i / 26) + "\":";
         instance += parts[i];
     }
     instance = object ? "{" + instance + "}" : "[" + instance + "]";

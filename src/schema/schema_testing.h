@@ -29,7 +29,8 @@ inline Verdict verdict_of(const Schema& schema, std::string_view instance) {
     Scratch scratch;
     const Value value = json_of(instance);
     const Verdict verdict = schema.check(value, scratch);
-    const auto from_text = schema.check_text(instance, scratch, json::ParseLimits(64u << 20, 1'000, 10'000'000));
+    const auto from_text =
+        schema.check_text(instance, scratch, json::ParseLimits(64u << 20, 1'000, 10'000'000));
     EXPECT_TRUE(from_text && *from_text == verdict) << instance.substr(0, 200);
     const Explanation explanation = schema.explain(value);
     EXPECT_EQ(explanation.verdict, verdict) << instance.substr(0, 200);

@@ -9,7 +9,8 @@ namespace callgate::schema {
 namespace {
 
 TEST(SchemaThreads, OneSchemaServesManyThreads) {
-    const Schema schema = schema_of(R"({"type":"object","properties":{"id":{"type":"string","pattern":"^[a-z]+\\p{L}*$"},
+    const Schema schema =
+        schema_of(R"({"type":"object","properties":{"id":{"type":"string","pattern":"^[a-z]+\\p{L}*$"},
         "items":{"type":"array","uniqueItems":true}},"unevaluatedProperties":false})");
     std::vector<std::thread> threads;
     std::vector<int> right(4, 0);

@@ -42,7 +42,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<std::string_view> nearest_name(std::string_view given, std::span<const std::string_view> known) {
+std::optional<std::string_view> nearest_name(std::string_view given,
+                                             std::span<const std::string_view> known) {
     if (given.size() > kLongest || known.size() > kMostNames) return std::nullopt;
     const std::string wanted = folded(given);
     std::optional<std::string_view> best;

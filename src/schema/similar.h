@@ -9,8 +9,8 @@
 
 namespace callgate::schema {
 
-/// nullopt when nothing is near enough to be worth suggesting. Cost is bounded: long names and long lists are not
-/// searched.
+/// nullopt when nothing is near enough to be worth suggesting. Cost is bounded: long names and long lists are
+/// not searched.
 std::optional<std::string_view> nearest_name(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace callgate::schema

@@ -2,8 +2,8 @@
 //
 //     schema_suite DIR     DIR holds tests/ and remotes/ as in the suite's repository
 //
-// Exit code 0 when every required test of every draft that is there passes and at least 95 % of the optional format
-// tests of 2020-12 do; 1 when not; 2 when DIR is unusable.
+// Exit code 0 when every required test of every draft that is there passes and at least 95 % of the optional
+// format tests of 2020-12 do; 1 when not; 2 when DIR is unusable.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -54,7 +54,9 @@ std::string read_file(const fs::path& path) {
     return std::move(text).str();
 }
 
-cg::Result<cg::Value> read_json(const fs::path& path) { return cg::json::parse(read_file(path)); }
+cg::Result<cg::Value> read_json(const fs::path& path) {
+    return cg::json::parse(read_file(path));
+}
 
 std::vector<fs::path> json_files(const fs::path& folder) {
     std::vector<fs::path> files;
@@ -73,7 +75,8 @@ cg::schema::Resources read_remotes(const fs::path& folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         if (entry.path().extension() != ".json") continue;
         if (auto document = read_json(entry.path())) {
-            const std::string uri = "http://localhost:1234/" + fs::relative(entry.path(), folder).generic_string();
+            const std::string uri =
+                "http://localhost:1234/" + fs::relative(entry.path(), folder).generic_string();
             if (auto added = resources.add(uri, std::move(*document)); !added)
                 std::cerr << added.error().message << '\n';
         }
@@ -92,7 +95,8 @@ public:
             std::cerr << path.filename().string() << ": " << groups.error().message << '\n';
             return {0, 1};
         }
-        for (const cg::Value& group : groups->as_array()) count += run_group(path, group, dialect, assert_format);
+        for (const cg::Value& group : groups->as_array())
+            count += run_group(path, group, dialect, assert_format);
         return count;
     }
 
@@ -131,10 +135,12 @@ private:
         return {};
     }
 
-    void report(const fs::path& path, const cg::Value& group, std::string_view test, std::string_view problem) const {
+    void report(const fs::path& path, const cg::Value& group, std::string_view test,
+                std::string_view problem) const {
         if (!verbose_) return;
-        fmt::print("  FAIL {}/{}: {} / {}: {}\n", path.parent_path().filename().string(), path.filename().string(),
-                   std::string_view(group.at("description").as_string()), test, problem);
+        fmt::print("  FAIL {}/{}: {} / {}: {}\n", path.parent_path().filename().string(),
+                   path.filename().string(), std::string_view(group.at("description").as_string()), test,
+                   problem);
     }
 
     const cg::schema::Resources& resources_;
@@ -157,7 +163,8 @@ Count run_folder(Suite& suite, const fs::path& folder, Dialect dialect, bool ass
 
 int main(int argc, char** argv) {
     if (argc != 2 || !fs::is_directory(fs::path(argv[1]) / "tests")) {
-        std::cerr << "schema_suite: give the folder of the JSON Schema test suite (it holds tests/ and remotes/)\n";
+        std::cerr
+            << "schema_suite: give the folder of the JSON Schema test suite (it holds tests/ and remotes/)\n";
         return 2;
     }
     const fs::path root = argv[1];
