@@ -1,24 +1,13 @@
 // Any text as a pointer, its first line; the rest is the document it points into, or a fixed one.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include <callgate/json.h>
 
 #include "json/pointer.h"
+#include "require.h"
 
 using namespace callgate;
-
-namespace {
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "broken: %s\n", what);
-    std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);

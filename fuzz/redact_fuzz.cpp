@@ -1,25 +1,14 @@
 // A secret, a way to cut, and a text: cutting never changes what comes out, and no form of the secret is
 // left.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "redact/redactor.h"
+#include "require.h"
 
 using namespace callgate;
-
-namespace {
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "broken: %s\n", what);
-    std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kSecretBytes = 8;

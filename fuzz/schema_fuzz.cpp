@@ -1,22 +1,12 @@
 // Any JSON document as a schema: the compiler refuses it with a reason, or makes a program that can be run.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include <callgate/schema.h>
 
+#include "require.h"
+
 using namespace callgate;
-
-namespace {
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "broken: %s\n", what);
-    std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

@@ -1,24 +1,14 @@
 // A schema and an instance, separated by a line break: every way to ask gives the same answer, coercion never
 // turns a valid value into anything else, and nothing passes the step budget unnoticed.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include <callgate/schema.h>
 
+#include "require.h"
+
 using namespace callgate;
 using schema::Verdict;
-
-namespace {
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "broken: %s\n", what);
-    std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
