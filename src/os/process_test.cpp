@@ -134,7 +134,7 @@ TEST(Process, StartsWithDefaultSignalsEvenIfWeIgnoreThem) {
 }
 
 TEST(Process, ItsWholeGroupIsSignalled) {
-    const auto process = start(shell("cat <&0 & echo started; wait"));
+    const auto process = start(shell("sleep 1000 & echo started; wait"));
     EXPECT_EQ(read_line(process->output), "started");
     ASSERT_TRUE(process->signal_group(SIGKILL));
     // The end of file comes when the last holder of the pipe is gone: the grandchild, too.
