@@ -205,19 +205,16 @@ Compiler::Status Compiler::compile_block(BlockId id, const Value& schema) {
     work.block.resource = place.resource;
 
     const bool only_ref = resource.dialect == Dialect::draft7 && work.schema.contains("$ref");
+    // In the order of the steps: cheap tests first.
     using Part = Status (Compiler::*)(Work&);
-    static constexpr Part kParts[] = {&Compiler::types,       &Compiler::enums,      &Compiler::strings,
-                                      &Compiler::numbers,     &Compiler::arrays,     &Compiler::objects,
-                                      &Compiler::combinators, &Compiler::unevaluated};
-    if (auto done = references(work); !done) return done;
-    if (!only_ref) {
-        for (const Part part : kParts) {
-            if (auto done = (this->*part)(work); !done) return done;
-        }
+    static constexpr Part kParts[] = {&Compiler::enums,   &Compiler::references,  &Compiler::types,
+                                      &Compiler::strings, &Compiler::numbers,     &Compiler::arrays,
+                                      &Compiler::objects, &Compiler::combinators, &Compiler::unevaluated};
+    for (const Part part : kParts) {
+        if (only_ref && part != &Compiler::references) continue;
+        if (auto done = (this->*part)(work); !done) return done;
     }
 
-    // Cheap tests first.
-    std::ranges::stable_partition(work.steps, [](const Step& step) { return step.op == Op::check_enum; });
     Block& block = work.block;
     block.steps = {end_of(program_->steps), end_of(work.steps)};
     program_->steps.insert(program_->steps.end(), work.steps.begin(), work.steps.end());
