@@ -1,0 +1,81 @@
+// Checking an argument object needs no heap once its Scratch is warm: counted at operator new.
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <callgate/json.h>
+#include <callgate/schema.h>
+
+#include "counting_new.h"
+
+namespace callgate::schema {
+namespace {
+
+// Every part of the engine that keeps something: marks, the dynamic scope, hashes, patterns, name lookups.
+const char* const kSchema = R"({
+    "$id": "https://example.com/root", "$dynamicAnchor": "node", "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[a-z]{2,8}-[0-9]+$"},
+        "tags": {"type": "array", "uniqueItems": true, "items": {"type": "string", "minLength": 1}},
+        "shape": {"oneOf": [
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "circle"}, "r": {"type": "number"}}},
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "square"}, "a": {"multipleOf": 0.5}}}]},
+        "children": {"type": "array", "items": {"$dynamicRef": "#node"}}},
+    "patternProperties": {"^x-": {"type": ["string", "null"]}},
+    "if": {"required": ["shape"]}, "then": {"required": ["id"]},
+    "unevaluatedProperties": false,
+    "$defs": {"other": {"$id": "other", "$dynamicAnchor": "node"}}})";
+
+const char* const kGood = R"({"id": "item-12", "tags": ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"],
+    "shape": {"kind": "square", "a": 2.5}, "x-note": null, "children": [{"id": "sub-1", "children": []}]})";
+const char* const kBad = R"({"id": "item-12", "tags": ["a", "b", "a"], "unknown": [1, 2, {"deep": true}]})";
+
+TEST(Allocations, CheckingNeedsNoHeapOnceTheScratchIsWarm) {
+    const auto schema = Schema::compile(json::parse(kSchema).value());
+    ASSERT_TRUE(schema) << schema.error().message;
+    const Value good = json::parse(kGood).value();
+    const Value bad = json::parse(kBad).value();
+    const std::string good_text = kGood;
+    const std::string bad_text = kBad;
+    Scratch scratch;
+    const auto round = [&] {
+        return schema->check(good, scratch) == Verdict::valid &&
+               schema->check(bad, scratch) == Verdict::invalid &&
+               schema->check_text(good_text, scratch).value() == Verdict::valid &&
+               schema->check_text(bad_text, scratch).value() == Verdict::invalid;
+    };
+    ASSERT_TRUE(round());
+    const std::size_t before = allocation_count();
+    bool right = true;
+    for (int i = 0; i < 1'000; ++i) right &= round();
+    EXPECT_TRUE(right);
+    EXPECT_EQ(allocation_count() - before, 0u);
+}
+
+TEST(Allocations, AcceptingNeedsNoHeapWithAWarmArena) {
+    const auto schema = Schema::compile(json::parse(kSchema).value());
+    ASSERT_TRUE(schema);
+    Scratch scratch;
+    json::Arena arena;
+    const auto round = [&] {
+        arena.reset();
+        const auto accepted = schema->accept(kGood, scratch, {}, &arena);
+        return accepted && accepted->verdict == Verdict::valid;
+    };
+    ASSERT_TRUE(round());
+    const std::size_t before = allocation_count();
+    bool right = true;
+    for (int i = 0; i < 1'000; ++i) right &= round();
+    EXPECT_TRUE(right);
+    EXPECT_EQ(allocation_count() - before, 0u);
+}
+
+TEST(Allocations, AreSeenByThisTest) {
+    const std::size_t before = allocation_count();
+    const Value made = json::parse(kGood).value();
+    EXPECT_GT(allocation_count() - before, 10u);
+}
+
+}  // namespace
+}  // namespace callgate::schema
