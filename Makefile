@@ -67,8 +67,8 @@ clang: ## build with the second compiler, clang 19, and run the tests
 	@JOBS=$(JOBS) tools/test.sh clang
 
 .PHONY: tidy
-tidy: ## clang-tidy over everything
-	@tools/setup.sh build test clang tidy
+tidy: ## clang-tidy over the library and the program
+	@tools/setup.sh build clang tidy
 	@$(call build,tidy,-- -k 0)
 
 .PHONY: format
