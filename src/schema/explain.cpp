@@ -42,16 +42,16 @@ std::string_view type_name(Kind kind) {
 
 std::string type_names(std::uint8_t types) {
     std::vector<std::string_view> names;
-    if ((types & type::string) != 0) names.push_back("string");
+    if ((types & type::string) != 0) names.emplace_back("string");
     if ((types & type::real) != 0) {
-        names.push_back("number");
+        names.emplace_back("number");
     } else if ((types & type::integer) != 0) {
-        names.push_back("integer");
+        names.emplace_back("integer");
     }
-    if ((types & type::boolean) != 0) names.push_back("boolean");
-    if ((types & type::object) != 0) names.push_back("object");
-    if ((types & type::array) != 0) names.push_back("array");
-    if ((types & type::null) != 0) names.push_back("null");
+    if ((types & type::boolean) != 0) names.emplace_back("boolean");
+    if ((types & type::object) != 0) names.emplace_back("object");
+    if ((types & type::array) != 0) names.emplace_back("array");
+    if ((types & type::null) != 0) names.emplace_back("null");
     return fmt::format("{}", fmt::join(names, " or "));
 }
 

@@ -50,7 +50,8 @@ bool is_truth(const Value* value) {
 
 }  // namespace
 
-tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view location, std::string message) {
+tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view location,
+                                   std::string_view message) {
     // Both may quote the schema, which may be anybody's.
     const auto cut = [](std::string_view text, std::size_t bytes) {
         return std::string(base::truncate_to_bytes(text, bytes)) + (text.size() > bytes ? "…" : "");

@@ -103,6 +103,7 @@ private:
 };
 
 /// `config_error` about a place in a schema; the message names it.
-tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view location, std::string message);
+tl::unexpected<Error> schema_fault(std::string_view reason, std::string_view location,
+                                   std::string_view message);
 
 }  // namespace callgate::schema

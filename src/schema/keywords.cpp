@@ -100,9 +100,10 @@ const Keyword* find_keyword(std::string_view name, Dialect dialect) noexcept {
     };
     static const ByName by_name = [] {
         ByName made;
-        for (std::uint8_t row = 0; row < kTable.size(); ++row) {
+        for (std::size_t row = 0; row < kTable.size(); ++row) {
             const std::size_t known = made.names.size();
-            if (made.names.add(kTable[row].name) == known) made.first_row[known] = row;
+            if (made.names.add(kTable[row].name) == known)
+                made.first_row[known] = static_cast<std::uint8_t>(row);
         }
         return made;
     }();
