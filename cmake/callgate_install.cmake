@@ -19,7 +19,7 @@ if(callgate_library_type STREQUAL "SHARED_LIBRARY")
   set(callgate_pc_requires_private ${callgate_pc_dependencies})
 else()
   set(callgate_pc_requires ${callgate_pc_dependencies})
-  set(callgate_pc_libs " -lunistring")
+  set(callgate_pc_libs " -lunistring -ldate-tz")
 endif()
 # The prefix is found from the file's own place, so that an installed tree can be moved.
 file(RELATIVE_PATH callgate_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -7,7 +7,8 @@ set -euo pipefail
 
 declare -A packages=(
     [build]="g++ cmake ninja-build ccache pkg-config libboost1.81-dev libboost-json1.81-dev libssl-dev
-             libre2-dev libpcre2-dev libidn2-dev libunistring-dev libfmt-dev libcli11-dev libexpected-dev"
+             libre2-dev libpcre2-dev libidn2-dev libunistring-dev libfmt-dev libcli11-dev libexpected-dev
+             libhowardhinnant-date-dev tzdata"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev python3 json-schema-test-suite"
     [bench]="libbenchmark-dev python3"
     [clang]="clang-19 libclang-rt-19-dev"

@@ -1,0 +1,79 @@
+// The context of a call: everything cross-cutting that a caller brings along.
+//
+// Who asks (tenant, principal), on whose behalf work is traced (trace, run, task and step ids), what was
+// granted (scopes, autonomy), and how this one call is to run (idempotency key, time limit, cancel signal,
+// progress). A tool reads none of this from the system; it sees it through CallContext (tool.h).
+//
+// Threads: plain values. `on_progress` is called from the thread the tool runs on, one call at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/json.h>
+
+namespace callgate {
+
+/// How much may happen without a person: A0 only ever previews, A4 asks for critical things alone.
+enum class Autonomy : std::uint8_t { a0, a1, a2, a3, a4 };
+
+std::string_view to_string(Autonomy level) noexcept;  ///< "A0" … "A4"
+std::optional<Autonomy> autonomy_from_string(std::string_view text) noexcept;
+
+/// Permissions by name, sorted, each once. No wildcards: a scope is granted or it is not.
+class ScopeSet {
+public:
+    ScopeSet() = default;
+    ScopeSet(std::initializer_list<std::string_view> scopes);
+    explicit ScopeSet(const std::vector<std::string>& scopes);
+
+    void add(std::string_view scope);
+    bool contains(std::string_view scope) const noexcept;
+    bool empty() const noexcept { return all_.empty(); }
+    const std::vector<std::string>& all() const noexcept { return all_; }
+
+    friend bool operator==(const ScopeSet&, const ScopeSet&) = default;
+
+private:
+    std::vector<std::string> all_;
+};
+
+/// What a running tool said of itself. Numbers are absent where the tool gave none.
+struct Progress {
+    std::string call_id;
+    std::string tool;
+    std::uint64_t sequence = 0;  ///< 1, 2, … within one call
+    std::optional<double> done;
+    std::optional<double> total;
+    std::string message;
+    std::optional<Value> partial;  ///< content produced so far
+
+    Progress() = default;
+};
+
+struct Context {
+    std::string tenant;               ///< "" is the only tenant of a single-tenant host
+    std::string principal = "local";  ///< who asks; keys and approvals belong to it
+    std::string trace_id;             ///< "" takes the call id
+    std::string run_id;  ///< one piece of work of an agent: budgets and loop detection count per run
+    std::string task_id;
+    std::string step_id;
+    ScopeSet scopes;
+    Autonomy autonomy = Autonomy::a2;
+    std::string idempotency_key;                       ///< "" is none; at most 255 bytes
+    std::optional<std::chrono::milliseconds> timeout;  ///< beats the tool's and the runtime's
+    std::stop_token cancel;
+    std::function<void(const Progress&)> on_progress;
+    bool trace = false;  ///< keep each stage's decision in the outcome
+
+    Context() = default;
+};
+
+}  // namespace callgate

@@ -1,0 +1,123 @@
+// The registry: the tools that exist. Nothing runs that was not put in here by the host.
+//
+// Names are exact. Listing is in name order. A registration checks everything that can be checked then: the
+// name, both schemas (compiled once), the contract, and that no credential stands in it.
+//
+// Threads: may be used from any thread; a call sees the registry as it was when the call was looked up.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/error.h>
+#include <callgate/tool.h>
+
+namespace callgate {
+
+enum class HealthStatus : std::uint8_t { healthy, degraded, unavailable };
+std::string_view to_string(HealthStatus status) noexcept;
+
+struct ToolHealth {
+    HealthStatus status = HealthStatus::healthy;
+    std::optional<std::chrono::system_clock::time_point> last_success_at;
+    std::optional<std::string> last_error;
+    std::uint32_t consecutive_errors = 0;
+    std::optional<std::chrono::system_clock::time_point> rate_limit_resets_at;
+
+    ToolHealth() = default;
+};
+
+/// A registered tool as others may read it.
+struct RegisteredTool {
+    ToolDefinition definition;
+    Contract contract;
+    ToolKind kind = ToolKind::function;
+    std::string definition_hash;  ///< SHA-256 of the canonical definition, as hex
+    bool supports_preview = false;
+    ToolHealth health;
+    bool quarantined = false;
+    bool silenced = false;
+};
+
+enum class IfPresent : std::uint8_t { refuse, replace };
+
+/// What happened to the registry.
+struct RegistryChange {
+    enum class What : std::uint8_t { added, replaced, removed, health, cleared };
+    What what;
+    std::string name;
+};
+
+class ToolEntry;
+
+class Registry {
+public:
+    struct Options {
+        std::string name = "default";
+        std::size_t max_tools = 10'000;
+        std::size_t max_name_bytes = 128;
+        std::uint32_t degraded_after = 3;  ///< errors in a row
+        Options() {}
+    };
+
+    explicit Registry(Options options = {});
+    ~Registry();
+    Registry(const Registry&) = delete;
+    Registry& operator=(const Registry&) = delete;
+
+    /// config_error {reason: duplicate_name, bad_name, bad_schema, inline_credential, bad_contract, too_many,
+    /// …}.
+    Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
+    /// All or none.
+    Result<void> add_all(std::vector<Tool> tools, IfPresent if_present = IfPresent::refuse);
+    /// False if there was none.
+    bool remove(std::string_view name);
+    void clear();
+    /// Takes over the other's tools; all or none.
+    Result<void> import_from(const Registry& other, IfPresent if_present = IfPresent::refuse);
+
+    const std::string& name() const noexcept;
+    std::size_t size() const;
+    bool contains(std::string_view name) const;
+    std::optional<RegisteredTool> get(std::string_view name) const;
+    std::vector<RegisteredTool> list() const;
+    std::vector<RegisteredTool> list(ToolKind kind) const;
+    std::vector<RegisteredTool> list_healthy() const;
+
+    /// Every registered tool's definition, in name order.
+    std::vector<ToolDefinition> definitions() const;
+    /// What a model acting for this caller is shown: without tools that are unavailable, quarantined,
+    /// switched off or out of the caller's scopes.
+    std::vector<ToolDefinition> visible_definitions(const Context& caller) const;
+
+    /// False for an unknown name. A tool that is replaced starts healthy, but stays in quarantine or silence.
+    bool update_health(std::string_view name, ToolHealth health);
+    bool quarantine(std::string_view name, std::string reason);
+    bool release(std::string_view name);  ///< from quarantine or silence
+    bool silence(std::string_view name);
+
+    /// Called after each change, on the thread that made it, outside all locks: it may use the registry. What
+    /// it throws is dropped. Returns a handle that unsubscribes when it goes; a call under way on another
+    /// thread may still finish.
+    using Listener = std::function<void(const RegistryChange&)>;
+    [[nodiscard]] std::shared_ptr<void> on_change(Listener listener);
+
+    /// For the pipeline: the entry under exactly this name.
+    std::shared_ptr<const ToolEntry> find(std::string_view name) const;
+    /// For the pipeline: a call changed this tool's health; tells the listeners.
+    void health_changed(std::string_view name) const;
+    /// Up to three names the caller may see that are like this one.
+    std::vector<std::string> suggestions(std::string_view name, const Context& caller) const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace callgate

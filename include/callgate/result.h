@@ -1,0 +1,116 @@
+// What a tool gives back: content, or a failure that says whether anything was changed.
+//
+// Threads: plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include <callgate/error.h>
+#include <callgate/json.h>
+
+namespace callgate {
+
+enum class BlockKind : std::uint8_t { text, json, image, audio, resource, link, custom };
+
+std::string_view to_string(BlockKind kind) noexcept;
+
+/// One piece of content. Which members mean something depends on the kind.
+struct Block {
+    BlockKind kind = BlockKind::text;
+    std::string text;       ///< text; resource: its text
+    Value json;             ///< json: the value; custom: the whole item as it came
+    std::string data;       ///< image, audio, resource: raw bytes (base64 only on the wire)
+    std::string mime_type;  ///< image, audio, resource, link
+    std::string uri;        ///< resource, link
+    std::string name;       ///< link
+
+    static Block of_text(std::string text);
+    static Block of_json(Value value);
+    static Block of_image(std::string bytes, std::string mime_type);
+    static Block of_audio(std::string bytes, std::string mime_type);
+    static Block of_resource(std::string uri, std::string text, std::string mime_type = {});
+    static Block of_binary_resource(std::string uri, std::string bytes, std::string mime_type);
+    static Block of_link(std::string uri, std::string name, std::string mime_type = {});
+    static Block of_custom(Value item);
+
+    Block() = default;
+};
+
+/// A tool's answer. Most tools give one value: text if it is a string, JSON otherwise. Those that need more
+/// give blocks, and structured content beside them.
+struct ToolResult {
+    Value value;  ///< the content, when there are no blocks
+    std::vector<Block> blocks;
+    std::optional<Value> structured;  ///< judged by the output schema; absent means `value` is judged
+    std::string raw;                  ///< what the provider sent, unparsed; empty for native tools
+
+    ToolResult() = default;
+    ToolResult(Value content) : value(std::move(content)) {}  // NOLINT(google-explicit-constructor)
+    ToolResult(std::vector<Block> content)
+        : blocks(std::move(content)) {}  // NOLINT(google-explicit-constructor)
+};
+
+/// What is known about the effect of a call that failed.
+enum class Applied : std::uint8_t {
+    no,     ///< proven: nothing was changed, it may be tried again
+    maybe,  ///< sent, and then no answer: the outcome is unknown
+    told    ///< the tool itself said so: definite, and never repeated on our own initiative
+};
+
+struct ToolFailure {
+    Error error;
+    Applied applied = Applied::told;
+    std::optional<std::chrono::milliseconds> retry_after;  ///< when a rate limit resets
+
+    ToolFailure() = default;
+    ToolFailure(Error what, Applied was_applied = Applied::told)  // NOLINT(google-explicit-constructor)
+        : error(std::move(what)), applied(was_applied) {}
+
+    /// The tool answered with an error.
+    static ToolFailure told(std::string message, Object details = {});
+    /// Refused or failed before anything happened.
+    static ToolFailure not_applied(std::string message, Object details = {});
+    /// Could not be reached; nothing was sent.
+    static ToolFailure unreachable(std::string message);
+    /// Sent, then the connection was lost.
+    static ToolFailure lost(std::string message);
+    static ToolFailure rate_limited(std::string message, std::chrono::milliseconds retry_after);
+};
+
+using ToolReturn = tl::expected<ToolResult, ToolFailure>;
+
+/// Inside a catch block: what the exception in flight means as a tool's answer. An exception is a definite
+/// failure; a thrown value that is none leaves open what was done.
+ToolFailure failure_from_exception();
+
+/// What would happen, without its happening.
+struct Preview {
+    std::string summary;
+    std::optional<Value> diff;
+    bool supported = true;
+
+    Preview() = default;
+    explicit Preview(std::string text, std::optional<Value> change = {})
+        : summary(std::move(text)), diff(std::move(change)) {}
+};
+
+/// A probe's verdict about an earlier call with an unknown outcome.
+struct Reconciliation {
+    enum class Verdict : std::uint8_t { applied, not_applied, cannot_tell };
+    Verdict verdict = Verdict::cannot_tell;
+    ToolResult result;  ///< where applied
+
+    Reconciliation() = default;
+    Reconciliation(Verdict what, ToolResult content = {})  // NOLINT(google-explicit-constructor)
+        : verdict(what), result(std::move(content)) {}
+};
+
+}  // namespace callgate

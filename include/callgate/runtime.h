@@ -1,0 +1,152 @@
+// The runtime: the one entry through which tool calls reach the world.
+//
+//     cg::Runtime runtime;
+//     runtime.tools().add(cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a +
+//     b; },
+//                                  cg::param("a"), cg::param("b")));
+//     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
+//
+// A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
+// from call_or_throw(). A call that does not have to wait never leaves its thread. A tool may call the
+// runtime from inside.
+//
+// Threads: all functions may be called from any thread. The destructor cancels what is running, waits a
+// grace, and counts the tools it leaves behind; it may run inside a tool.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/approvals.h>
+#include <callgate/args.h>
+#include <callgate/context.h>
+#include <callgate/observer.h>
+#include <callgate/outcome.h>
+#include <callgate/policy.h>
+#include <callgate/registry.h>
+#include <callgate/secrets.h>
+#include <callgate/tool.h>
+
+namespace callgate {
+
+struct CallRequest {
+    std::string tool;
+    Args arguments;
+    std::string action = "call";
+    std::optional<std::chrono::milliseconds> timeout;  ///< beats the context's
+
+    CallRequest(std::string name, Args args = {}) : tool(std::move(name)), arguments(std::move(args)) {}
+};
+
+struct RuntimeOptions {
+    std::chrono::milliseconds default_timeout{30'000};
+    std::size_t pool_threads = 0;  ///< 0: twice the processors, at least 4
+    std::size_t max_abandoned =
+        16;  ///< tools past their deadline that still hold a thread; then no pooled tool runs
+    std::size_t max_nesting = 16;  ///< calls inside calls
+    std::size_t batch_concurrency = 16;
+    std::size_t max_batch = 128;
+    std::chrono::milliseconds shutdown_grace{5'000};
+    bool validate_arguments = true;  ///< the host may switch it off for all calls; no call can
+    bool log_calls = true;
+    bool audit_allowed = false;  ///< also record gate.allowed
+    json::ParseLimits argument_limits;
+    std::size_t max_result_bytes = 16u << 20;
+    std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
+    std::chrono::hours key_ttl{24};
+    std::chrono::hours tombstone_ttl{24 * 30};
+    std::shared_ptr<SecretsStore> secrets;  ///< none: with_secret() fails
+    std::vector<std::shared_ptr<Observer>> observers;
+
+    RuntimeOptions() = default;
+};
+
+/// What the runtime counted since it began.
+struct RuntimeStats {
+    std::uint64_t calls = 0;
+    std::uint64_t ended[kStateCount] = {};
+    std::uint64_t abandoned = 0;      ///< tools that outlived their deadline
+    std::uint64_t abandoned_now = 0;  ///< of them still running
+    std::uint64_t late_answers = 0;
+    std::uint64_t observer_faults = 0;
+    std::uint64_t audit_events = 0;
+};
+
+class Runtime {
+public:
+    explicit Runtime(RuntimeOptions options = {});
+    ~Runtime();
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    Registry& tools();
+    /// The tenant's own registry, made when first asked for. A tenant that has one sees nothing else.
+    Registry& tools(std::string_view tenant);
+    Policy& policy();
+    Approvals& approvals();
+
+    Outcome call(std::string_view tool, Args arguments = {}, Context context = {});
+    Outcome call(CallRequest request, Context context = {});
+    /// {"function":{"name","arguments"}} or {"name","arguments"}; arguments as text or object; as a value or
+    /// as text.
+    Outcome call_json(const Value& tool_call, Context context = {});
+    Outcome call_json(std::string_view tool_call, Context context = {});
+    Outcome call_json(const char* tool_call, Context context = {}) {
+        return call_json(std::string_view(tool_call), std::move(context));
+    }
+    /// In parallel, bounded; outcomes in the order of the calls. Limits are reserved for all before the first
+    /// begins.
+    std::vector<Outcome> call_batch(std::vector<CallRequest> calls, Context context = {});
+    /// A tool that is not in the registry: only the lookup is skipped. For the host, never for what a model
+    /// sends.
+    Outcome call_direct(const Tool& tool, Args arguments = {}, Context context = {},
+                        std::string action = "call");
+    /// The outcome of a success; anything else as one of exceptions.h.
+    Outcome call_or_throw(std::string_view tool, Args arguments = {}, Context context = {});
+    Outcome call_or_throw(CallRequest request, Context context = {});
+
+    /// What would happen. Ends as `previewed`.
+    Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
+                    std::string action = "call");
+    /// Execute what was approved: `call_id` is the id of the call that asked, `context` that of the same
+    /// principal.
+    Outcome resume(std::string_view call_id, Context context = {});
+    /// Begin, and be told on whichever thread it ends. May complete before it returns.
+    void start(CallRequest request, Context context, std::function<void(Outcome)> done);
+
+    /// Awaitable forms, defined in async.h: include it to use them.
+    template <class Token>
+    auto async_call(CallRequest request, Context context, Token&& token);
+    template <class... Ignored>
+    auto async_call(std::string tool, Args arguments = {}, Context context = {});
+
+    /// A person's finding about an unknown outcome: applied or not. `denied` if the call is not unknown.
+    Result<void> resolve(std::string_view call_id, bool applied, std::string_view by,
+                         std::string_view evidence);
+
+    std::vector<AuditEvent> audit(std::string_view trace_id = {}) const;
+    void observe(std::shared_ptr<Observer> observer);
+    RuntimeStats stats() const;
+
+    class Core;
+    /// For tests: a runtime over parts of their choice.
+    explicit Runtime(std::shared_ptr<Core> core);
+    const std::shared_ptr<Core>& core() const noexcept { return core_; }
+
+private:
+    std::shared_ptr<Core> core_;
+    std::unique_ptr<Approvals> approvals_;
+};
+
+/// Arguments brought into the shape the schema asks for; undeclared ones are left out.
+Result<Object> normalize_params(const Value& params, const Value& schema);
+/// A result as a model is shown it: within 10,000 bytes, with size indicators where it was cut.
+Value format_result(const Value& result);
+
+}  // namespace callgate

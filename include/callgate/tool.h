@@ -1,0 +1,279 @@
+// A tool: a definition that the model sees, a contract that the operator sets, and a body that runs.
+//
+// tool(name, description, callable, params...) in typed.h makes one from a C++ function; the constructors
+// here serve bodies with a free schema. Whatever its kind, a tool runs only through a Runtime, and passes all
+// stages.
+//
+// Threads: Tool is a plain value. A body's functions may be called from many threads at once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <callgate/args.h>
+#include <callgate/context.h>
+#include <callgate/error.h>
+#include <callgate/json.h>
+#include <callgate/outcome.h>
+#include <callgate/result.h>
+#include <callgate/schema.h>
+#include <callgate/secrets.h>
+
+namespace callgate {
+
+/// What repeating a call would do.
+enum class EffectClass : std::uint8_t {
+    read,    ///< nothing is changed
+    keyed,   ///< the other side honours the call's key: sent again, it does nothing twice
+    verify,  ///< a probe can tell whether it happened
+    tx,      ///< the effect shares a transaction with the outcome
+    unsafe   ///< none of these: never sent twice
+};
+std::string_view to_string(EffectClass effect) noexcept;
+std::optional<EffectClass> effect_class_from_string(std::string_view text) noexcept;
+
+enum class Risk : std::uint8_t { low, medium, high, critical };
+std::string_view to_string(Risk risk) noexcept;
+std::optional<Risk> risk_from_string(std::string_view text) noexcept;
+
+enum class ProviderType : std::uint8_t { native, process, http, mcp };
+std::string_view to_string(ProviderType provider) noexcept;
+
+enum class ToolKind : std::uint8_t { function, action, adapter };
+std::string_view to_string(ToolKind kind) noexcept;
+
+enum class RunMode : std::uint8_t {
+    pooled,   ///< on a thread of the runtime's pool, so that a deadline holds even if the tool ignores it
+    inlined,  ///< where the call was made: for work that is quick by nature
+    async     ///< begins and completes later (coroutine tools, transports)
+};
+
+/// What the model is shown.
+struct ToolDefinition {
+    std::string name;
+    std::string title;
+    std::string description;
+    Value input_schema = Object{{"type", "object"}};
+    std::optional<Value> output_schema;
+    Object annotations;
+
+    ToolDefinition() = default;
+    ToolDefinition(std::string tool_name, std::string text, Value schema)
+        : name(std::move(tool_name)), description(std::move(text)), input_schema(std::move(schema)) {}
+
+    /// {"name", "description", "parameters"} and, where given, title, output_schema, annotations.
+    Value to_json() const;
+    /// `name(p: type, q?: type)`
+    std::string compact() const;
+};
+
+/// Attempts after the first. Only failures proven not applied, or tools whose effect class allows it, are
+/// tried again.
+struct RetryPolicy {
+    std::uint32_t max_retries = 0;
+    std::chrono::milliseconds base_delay{500};  ///< doubled each time, full jitter
+    std::chrono::milliseconds max_delay{30'000};
+    double budget = 0.1;  ///< retries as a share of first attempts, per tool; 10 are always free
+
+    RetryPolicy() = default;
+    explicit RetryPolicy(std::uint32_t retries) : max_retries(retries) {}
+};
+
+/// At most `calls` per `window` (a token bucket), and at most `concurrent` at once. 0 is no limit of ours.
+struct UseLimits {
+    std::uint32_t concurrent = 0;
+    std::uint32_t calls = 0;
+    std::chrono::milliseconds window{60'000};
+    std::uint64_t per_run = 0;  ///< calls of one run
+
+    UseLimits() = default;
+};
+
+/// Opens after `failures` in a row that say the tool is broken (timeouts, transport, exceptions), for `rest`;
+/// then one call is let through to see.
+struct BreakerPolicy {
+    std::uint32_t failures = 10;  ///< 0 switches it off
+    std::chrono::milliseconds rest{30'000};
+
+    BreakerPolicy() = default;
+};
+
+/// What the operator says about a tool.
+struct Contract {
+    ScopeSet scopes;                                             ///< all of them must be granted
+    std::map<std::string, ScopeSet, std::less<>> action_scopes;  ///< and these for an action
+    std::vector<std::string> capabilities;  ///< "notification" makes it count for the storm rule
+    std::string connector_id;               ///< whose secrets it may use; the tool's name if empty
+    std::string config_ref;                 ///< a reference, never the configuration itself
+    ProviderType provider = ProviderType::native;
+    std::string server;                                 ///< the provider's own id, "" for native
+    std::optional<Risk> risk;                           ///< default: low for native, high for all others
+    std::map<std::string, Risk, std::less<>> risk_map;  ///< by action
+    EffectClass effect = EffectClass::unsafe;
+    std::map<std::string, EffectClass, std::less<>> effect_map;
+    std::optional<std::chrono::milliseconds> timeout;
+    RetryPolicy retry;
+    BreakerPolicy breaker;
+    UseLimits limits;
+    std::string target;        ///< JSON pointer to the argument that says whom or what it acts on ("" none)
+    std::string resource_key;  ///< JSON pointer: calls with equal values run one after the other ("" none)
+    std::string blast_radius;  ///< JSON pointer to an array or a number: how much it touches ("" none)
+    bool open_arguments = false;  ///< arguments the schema does not name are let through
+    schema::CoercionMode coercion = schema::CoercionMode::standard;
+    bool hidden_without_scopes =
+        false;  ///< a principal without the scopes is answered as if it did not exist
+
+    Contract() = default;
+};
+
+/// What a running tool sees of its call. Valid until the tool returns; an abandoned tool may go on using it,
+/// to no effect.
+class CallContext {
+public:
+    virtual ~CallContext() = default;
+
+    virtual const Context& caller() const = 0;
+    virtual std::string call_id() const = 0;
+    virtual const std::string& action() const = 0;
+    virtual std::uint32_t attempt() const = 0;  ///< 1, 2, …
+
+    virtual std::chrono::nanoseconds time_left() const = 0;  ///< never negative
+    virtual std::stop_token cancel()
+        const = 0;  ///< stops at the deadline, when called off, and when the runtime ends
+    bool cancelled() const { return cancel().stop_requested(); }
+
+    /// Tell the caller how far it is. Ignored after the call has ended.
+    virtual void progress(std::string_view message, std::optional<double> done = {},
+                          std::optional<double> total = {}) = 0;
+    /// Content so far: delivered as progress, and kept if the call does not complete.
+    virtual void partial(Value content) = 0;
+
+    /// A secret of the tool's own connector, for the length of `use`.
+    virtual Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) = 0;
+
+    /// Another tool, in the same context: it inherits principal, scopes, ids, deadline and cancel signal.
+    virtual Outcome call(std::string_view tool, Args args) = 0;
+};
+
+class IoHost;
+
+/// One attempt of an async body. finish() counts once; a late answer can still settle an unknown outcome.
+class Attempt {
+public:
+    virtual ~Attempt() = default;
+    virtual CallContext& context() = 0;
+    virtual const Object& arguments() const = 0;
+    virtual void finish(ToolReturn answer) = 0;
+    /// Where coroutines run (async.h).
+    virtual IoHost& io() = 0;
+};
+
+/// What an action does around its run. A hook that fails, or throws, ends the call with its error.
+struct ActionHooks {
+    std::function<Result<Object>(Object arguments)> before_validate;  ///< may change the arguments
+    std::function<Result<Object>(Object arguments)>
+        after_validate;                                ///< before anything is decided about the call
+    std::function<void(const ToolResult&)> after_run;  ///< right after a run that succeeded
+    std::function<Result<ToolResult>(ToolResult result)> before_output;  ///< before the output schema
+    std::function<Result<ToolResult>(ToolResult result)> after_output;
+    /// Undo, after a failure: called once with what failed; bounded by `compensation_timeout`.
+    std::function<Result<void>(const Error& error, const Object& arguments, CallContext& context)> compensate;
+    std::chrono::milliseconds compensation_timeout{5'000};
+
+    ActionHooks() = default;
+};
+
+/// The part that runs. What run() throws becomes the call's error.
+class ToolBody {
+public:
+    virtual ~ToolBody() = default;
+
+    virtual RunMode mode() const noexcept { return RunMode::pooled; }
+    /// pooled and inlined.
+    virtual ToolReturn run(const Object& arguments, CallContext& context);
+    /// async: must not block, and leads to one attempt->finish().
+    virtual void start(std::shared_ptr<Attempt> attempt);
+
+    virtual bool has_preview() const noexcept { return false; }
+    virtual Result<Preview> preview(const Object& arguments, CallContext& context);
+
+    /// For EffectClass::verify: did the earlier call take effect?
+    virtual bool has_probe() const noexcept { return false; }
+    virtual Reconciliation reconcile(std::string_view call_id, const Object& arguments, CallContext& context);
+
+    /// The actions it knows; empty means any is passed on, and `call` is the usual one.
+    virtual std::vector<std::string> actions() const { return {}; }
+    /// What the body itself cannot do without; registration adds it to the contract. Without actions() it is
+    /// asked once, for `call`.
+    virtual ScopeSet scopes_required(std::string_view action) const;
+    /// Null for all but actions. run() itself does after_run and before_output; the pipeline does the others.
+    virtual const ActionHooks* hooks() const noexcept { return nullptr; }
+};
+
+using ToolFunction = std::function<ToolReturn(const Object& arguments, CallContext& context)>;
+using PreviewFunction = std::function<Result<Preview>(const Object& arguments, CallContext& context)>;
+using ProbeFunction =
+    std::function<Reconciliation(std::string_view call_id, const Object& arguments, CallContext& context)>;
+
+class Tool {
+public:
+    Tool() = default;
+    Tool(ToolDefinition what, std::shared_ptr<ToolBody> how)
+        : definition(std::move(what)), body(std::move(how)) {}
+
+    ToolDefinition definition;
+    Contract contract;
+    ToolKind kind = ToolKind::function;
+    std::shared_ptr<ToolBody> body;  ///< null: registered, but there is nothing to run
+
+    // Each returns the tool itself, so that they can follow one another.
+    Tool& scopes(ScopeSet all);
+    Tool& risk(Risk level);
+    Tool& risk(std::string action, Risk level);
+    Tool& effect(EffectClass what);
+    Tool& read_only() { return effect(EffectClass::read); }
+    Tool& timeout(std::chrono::milliseconds limit);
+    Tool& retries(RetryPolicy policy);
+    Tool& limits(UseLimits use);
+    Tool& connector(std::string id);
+    Tool& target(std::string pointer);
+    Tool& resource_key(std::string pointer);
+    Tool& capability(std::string name);
+    Tool& output(Value schema);
+    Tool& open_arguments();
+    /// Runs where it is called. A body that completes later cannot; registration then refuses the tool.
+    Tool& run_inline();
+    Tool& preview(PreviewFunction make);
+    Tool& probe(ProbeFunction ask);
+};
+
+/// A tool with a schema of your own.
+Tool schema_tool(ToolDefinition definition, ToolFunction run);
+
+/// An action: a function with checks and hooks around it.
+Tool action_tool(ToolDefinition definition, ToolFunction run, ActionHooks hooks = {});
+
+/// One action of an adapter.
+struct AdapterAction {
+    std::string name;
+    ToolFunction run;
+    PreviewFunction preview;  ///< may be empty
+    ScopeSet scopes;
+    std::optional<Risk> risk;
+    std::optional<EffectClass> effect;
+
+    AdapterAction(std::string action_name, ToolFunction body)
+        : name(std::move(action_name)), run(std::move(body)) {}
+};
+Tool adapter_tool(ToolDefinition definition, std::vector<AdapterAction> actions);
+
+}  // namespace callgate

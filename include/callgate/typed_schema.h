@@ -1,0 +1,204 @@
+// The JSON Schema of a C++ type, for typed tools (typed.h).
+//
+// Members stand in the order of their declaration. A struct that contains itself is described down to itself,
+// and as any object below that.
+//
+// Threads: all functions may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <boost/describe/enumerators.hpp>
+#include <boost/describe/members.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <tl/expected.hpp>
+
+#include <callgate/json.h>
+
+namespace callgate::typed {
+
+// What a type is. The order of the questions below is the order of these lines.
+template <class T>
+inline constexpr bool kJson =
+    std::is_same_v<T, Value> || std::is_same_v<T, Object> || std::is_same_v<T, Array>;
+template <class T>
+inline constexpr bool kText = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+template <class T>
+inline constexpr bool kCharacter =
+    std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+    std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+template <class T>
+inline constexpr bool kInteger = std::is_integral_v<T> && !std::is_same_v<T, bool> && !kCharacter<T>;
+template <class T>
+inline constexpr bool kEnum = std::is_enum_v<T>;
+template <class T>
+inline constexpr bool kOptional = false;
+template <class T>
+inline constexpr bool kOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kDescribed = [] {
+    if constexpr (std::is_class_v<T>) return boost::describe::has_describe_members<T>::value;
+    return false;
+}();
+template <class T>
+inline constexpr bool kMap = requires {
+    typename T::mapped_type;
+    requires std::is_same_v<typename T::key_type, std::string>;
+};
+template <class T>
+inline constexpr bool kSet = requires(T set, typename T::key_type item) {
+    requires std::is_same_v<typename T::key_type, typename T::value_type>;
+    set.insert(std::move(item)).second;
+};
+template <class T>
+inline constexpr bool kTuple = requires { std::tuple_size<T>::value; };
+template <class T>
+inline constexpr bool kFixed = kTuple<T> && requires { typename T::value_type; };  // std::array
+template <class T>
+inline constexpr bool kList =
+    requires(T list, typename T::value_type item) { list.push_back(std::move(item)); };
+
+/// The one place that says so: instantiated only for a type that is none of these.
+template <class T>
+void refuse_type() {
+    static_assert(
+        sizeof(T) == 0,
+        "callgate::tool: this type has no JSON form. Use bool, integers, floating point, std::string, "
+        "std::optional, std::vector, std::array, std::tuple, std::set, std::map<std::string, T>, "
+        "callgate::Value, an enum with BOOST_DESCRIBE_ENUM or a struct with BOOST_DESCRIBE_STRUCT");
+}
+
+template <class T>
+using Members =
+    boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
+
+/// The structs a schema is being made inside of, innermost first.
+struct Within {
+    const void* type;
+    const Within* outer;
+};
+bool is_within(const void* type, const Within* within) noexcept;
+
+template <class T>
+inline constexpr char kTypeMark = 0;
+
+Object empty_object_schema();
+void add_member(Object& schema, std::string_view name, Value of_member, bool required);
+Value integer_schema(std::optional<std::int64_t> lowest, std::optional<std::uint64_t> highest);
+Value of_type(std::string_view name);
+Value list_schema(Value items);
+Value set_schema(Value items);
+Value fixed_schema(Value items, std::size_t count);
+Value tuple_schema(Array items);
+Value map_schema(Value values);
+Value enum_schema(Array names);
+
+template <class T>
+Value schema_of(const Within* within = nullptr);
+
+/// Without a word on members it does not name: at the top that is the contract's to say.
+template <class T>
+Object struct_schema(const Within* outer) {
+    const Within within{&kTypeMark<T>, outer};
+    Object out = empty_object_schema();
+    boost::mp11::mp_for_each<Members<T>>([&](auto member) {
+        using M = std::remove_cvref_t<decltype(std::declval<T&>().*decltype(member)::pointer)>;
+        add_member(out, member.name, schema_of<M>(&within), !kOptional<M>);
+    });
+    return out;
+}
+
+template <class T>
+Value schema_of([[maybe_unused]] const Within* within) {
+    if constexpr (std::is_same_v<T, Value>) {
+        return Object();
+    } else if constexpr (std::is_same_v<T, Object>) {
+        return of_type("object");
+    } else if constexpr (std::is_same_v<T, Array>) {
+        return of_type("array");
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return of_type("boolean");
+    } else if constexpr (kInteger<T>) {
+        using Bounds = std::numeric_limits<T>;
+        std::optional<std::int64_t> lowest;
+        std::optional<std::uint64_t> highest;
+        if constexpr (std::is_unsigned_v<T> || sizeof(T) < sizeof(std::int64_t)) {
+            lowest = static_cast<std::int64_t>(Bounds::min());
+        }
+        if constexpr (sizeof(T) < sizeof(std::int64_t)) highest = static_cast<std::uint64_t>(Bounds::max());
+        return integer_schema(lowest, highest);
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return of_type("number");
+    } else if constexpr (kText<T>) {
+        return of_type("string");
+    } else if constexpr (kEnum<T>) {
+        static_assert(
+            boost::describe::has_describe_enumerators<T>::value,
+            "callgate::tool: describe this enum with BOOST_DESCRIBE_ENUM, so that its names are known");
+        Array names;
+        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
+            [&](auto item) { names.emplace_back(item.name); });
+        return enum_schema(std::move(names));
+    } else if constexpr (kOptional<T>) {
+        return schema_of<typename T::value_type>(within);
+    } else if constexpr (kDescribed<T>) {
+        if (is_within(&kTypeMark<T>, within)) return of_type("object");
+        Object out = struct_schema<T>(within);
+        out.emplace("additionalProperties", false);
+        return out;
+    } else if constexpr (kMap<T>) {
+        return map_schema(schema_of<typename T::mapped_type>(within));
+    } else if constexpr (kSet<T>) {
+        return set_schema(schema_of<typename T::key_type>(within));
+    } else if constexpr (kFixed<T>) {
+        return fixed_schema(schema_of<typename T::value_type>(within), std::tuple_size_v<T>);
+    } else if constexpr (kTuple<T>) {
+        Array items;
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (items.push_back(schema_of<std::tuple_element_t<I, T>>(within)), ...);
+        }(std::make_index_sequence<std::tuple_size_v<T>>());
+        return tuple_schema(std::move(items));
+    } else if constexpr (kList<T>) {
+        return list_schema(schema_of<typename T::value_type>(within));
+    } else {
+        refuse_type<T>();
+    }
+}
+
+template <class T>
+inline constexpr bool kExpected = false;
+template <class T, class E>
+inline constexpr bool kExpected<tl::expected<T, E>> = true;
+
+template <class R>
+std::optional<Value> output_schema_of() {
+    using T = std::remove_cvref_t<R>;
+    if constexpr (kExpected<T>) {
+        return output_schema_of<typename T::value_type>();
+    } else if constexpr (kDescribed<T>) {
+        return Value(struct_schema<T>(nullptr));
+    }
+    return std::nullopt;
+}
+
+template <class Function>
+struct ReturnOf;
+template <class R, class... A>
+struct ReturnOf<R(A...)> {
+    using Type = R;
+};
+
+template <class Function>
+std::optional<Value> output_schema() {
+    return output_schema_of<typename ReturnOf<Function>::Type>();
+}
+
+}  // namespace callgate::typed

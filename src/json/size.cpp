@@ -1,0 +1,86 @@
+#include "json/size.h"
+
+#include <string>
+#include <vector>
+
+namespace callgate::json {
+namespace {
+
+// Walks a document without recursion, so that its depth cannot hurt.
+class Walk {
+public:
+    explicit Walk(const Value& root) { push(root, 1); }
+
+    bool next() {
+        if (todo_.empty()) return false;
+        const auto [value, depth] = todo_.back();
+        todo_.pop_back();
+        ++nodes;
+        ++bytes;
+        if (depth > deepest) deepest = depth;
+        if (const auto* text = value->if_string()) {
+            bytes += text->size() + 1;
+        } else if (const auto* array = value->if_array()) {
+            for (const Value& element : *array) push(element, depth + 1);
+        } else if (const auto* object = value->if_object()) {
+            for (const auto& member : *object) {
+                bytes += member.key().size() + 3;
+                push(member.value(), depth + 1);
+            }
+        }
+        return true;
+    }
+
+    std::size_t nodes = 0;
+    std::size_t bytes = 0;
+    std::size_t deepest = 0;
+
+private:
+    void push(const Value& value, std::size_t depth) { todo_.emplace_back(&value, depth); }
+    std::vector<std::pair<const Value*, std::size_t>> todo_;
+};
+
+Error past(std::string_view reason, std::string_view what, std::size_t limit) {
+    return Error(ErrorCode::invalid_arguments,
+                 "The document has more than " + std::to_string(limit) + " " + std::string(what) +
+                     "; send less at once.",
+                 {{"reason", reason}, {"limit", limit}});
+}
+
+}  // namespace
+
+Result<void> check_size(const Value& value, const ParseLimits& limits) {
+    Walk walk(value);
+    while (walk.next()) {
+        if (walk.nodes > limits.max_nodes)
+            return tl::unexpected(past("too_many_nodes", "values", limits.max_nodes));
+        if (walk.deepest > limits.max_depth + 1)
+            return tl::unexpected(past("too_deep", "levels", limits.max_depth));
+        if (walk.bytes > limits.max_bytes)
+            return tl::unexpected(past("too_large", "bytes", limits.max_bytes));
+    }
+    return {};
+}
+
+std::size_t text_size_up_to(const Value& value, std::size_t enough) {
+    Walk walk(value);
+    while (walk.next() && walk.bytes <= enough) {
+    }
+    return walk.bytes;
+}
+
+std::string_view kind_with_article(const Value& value) noexcept {
+    switch (value.kind()) {
+        case boost::json::kind::null: return "null";
+        case boost::json::kind::bool_: return "a boolean";
+        case boost::json::kind::int64:
+        case boost::json::kind::uint64:
+        case boost::json::kind::double_: return "a number";
+        case boost::json::kind::string: return "a string";
+        case boost::json::kind::array: return "an array";
+        case boost::json::kind::object: return "an object";
+    }
+    return "something else";
+}
+
+}  // namespace callgate::json

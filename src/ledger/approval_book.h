@@ -1,0 +1,70 @@
+// The approvals of the in-memory ledger, in the order they were asked for, with the rules of
+// approval_rules.h.
+//
+// Bounded: past `max_approvals` the oldest that can no longer be used goes; if all can, none is opened. Those
+// that can no longer be used are kept for a while, for people to look at.
+//
+// Threads: one at a time; MemoryLedger holds its lock.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <callgate/approvals.h>
+#include <callgate/error.h>
+
+#include "base/sha256.h"
+#include "ledger/approval_rules.h"
+
+namespace callgate::ledger {
+
+class ApprovalBook {
+public:
+    ApprovalBook(std::size_t max_approvals, std::chrono::nanoseconds kept)
+        : max_approvals_(max_approvals), kept_(kept) {}
+
+    struct Opened {
+        const Approval* approval;
+        bool joined;
+    };
+    /// The open one for the same request, or a new one. `lifetime` is at most 24 hours. ledger_unavailable
+    /// {reason: approvals_full}, internal {reason: bad_approval_id}.
+    Result<Opened> open(Approval approval, const base::Sha256Digest& fingerprint,
+                        std::chrono::milliseconds lifetime, ApprovalTime now);
+
+    Approval* find(std::string_view id, ApprovalTime now);
+    Approval* by_call(std::string_view call_id, ApprovalTime now);
+    Approval* open_for(std::string_view tenant, std::string_view requester,
+                       const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                       ApprovalTime now);
+    std::vector<Approval> list(std::optional<ApprovalState> state, ApprovalTime now);
+
+private:
+    /// tenant, requester, fingerprint, idempotency key
+    using Request = std::tuple<std::string, std::string, base::Sha256Digest, std::string>;
+    struct Entry {
+        Approval approval;
+        Request request;
+        std::vector<std::string> call_ids;
+    };
+    using Place = std::list<Entry>::iterator;
+
+    bool make_room(ApprovalTime now);
+    Place remove(Place place);
+    void add_call(Place place, std::string_view call_id);
+
+    std::size_t max_approvals_;
+    std::chrono::nanoseconds kept_;
+    std::list<Entry> entries_;
+    std::map<std::string, Place, std::less<>> by_id_;
+    std::map<std::string, Place, std::less<>> by_call_;
+    std::map<Request, Place> by_request_;  // the latest of each
+};
+
+}  // namespace callgate::ledger

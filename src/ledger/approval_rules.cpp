@@ -1,0 +1,215 @@
+#include "ledger/approval_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/guard.h"
+
+namespace callgate {
+
+std::string_view to_string(ApprovalState state) noexcept {
+    switch (state) {
+        case ApprovalState::pending: return "pending";
+        case ApprovalState::approved: return "approved";
+        case ApprovalState::denied: return "denied";
+        case ApprovalState::expired: return "expired";
+        case ApprovalState::consumed: return "consumed";
+        case ApprovalState::revoked: return "revoked";
+    }
+    return "pending";
+}
+
+std::string_view to_string(Assurance assurance) noexcept {
+    switch (assurance) {
+        case Assurance::a1: return "A1";
+        case Assurance::a2: return "A2";
+        case Assurance::a3: return "A3";
+    }
+    return "A1";
+}
+
+}  // namespace callgate
+
+namespace callgate::ledger {
+
+namespace {
+
+/// Refused votes are not kept and approvers count once, so only a host that names thousands of approvers gets
+/// here.
+constexpr std::size_t kMaxVotes = 1'000;
+
+std::string_view trimmed(std::string_view text) noexcept {
+    const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+char lowered(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Where A3 is asked for a critical call, two people at A2 do.
+bool two_persons_do(const Approval& approval) noexcept {
+    return approval.risk == Risk::critical && approval.assurance_needed == Assurance::a3;
+}
+
+Assurance least_assurance(const Approval& approval) noexcept {
+    return two_persons_do(approval) ? Assurance::a2 : approval.assurance_needed;
+}
+
+bool has_enough(const Approval& approval) noexcept {
+    const auto count = [&](Assurance least) {
+        return std::count_if(approval.votes.begin(), approval.votes.end(),
+                             [least](const Vote& v) { return v.approve && v.assurance >= least; });
+    };
+    const std::int64_t needed = std::max<std::int64_t>(approval.approvals_needed, 1);
+    if (count(approval.assurance_needed) >= needed) return true;
+    return two_persons_do(approval) && count(Assurance::a2) >= std::max<std::int64_t>(needed, 2);
+}
+
+Error decided(const Approval& approval) {
+    const Object details{{"reason", approval.state == ApprovalState::expired ? "expired" : "already_decided"},
+                         {"approval_id", approval.id},
+                         {"state", to_string(approval.state)}};
+    switch (approval.state) {
+        case ApprovalState::expired:
+            return {ErrorCode::approval_expired,
+                    fmt::format("Approval {} has expired. Make the call again to ask anew.", approval.id),
+                    details};
+        case ApprovalState::denied:
+            return {ErrorCode::approval_denied,
+                    fmt::format("Approval {} was denied, and one denial is final. Make another call if it is "
+                                "still wanted.",
+                                approval.id),
+                    details};
+        default:
+            return {ErrorCode::denied,
+                    fmt::format(
+                        "Approval {} is already {}. A call that is to be decided anew needs a new approval.",
+                        approval.id, to_string(approval.state)),
+                    details};
+    }
+}
+
+tl::unexpected<Error> refused(const Approval& approval, std::string_view reason, std::string message) {
+    return fail(ErrorCode::denied, std::move(message), {{"reason", reason}, {"approval_id", approval.id}});
+}
+
+}  // namespace
+
+std::string_view to_string(ApprovalVerdict verdict) noexcept {
+    switch (verdict) {
+        case ApprovalVerdict::ok: return "ok";
+        case ApprovalVerdict::not_found: return "not_found";
+        case ApprovalVerdict::pending: return "pending";
+        case ApprovalVerdict::denied: return "denied";
+        case ApprovalVerdict::expired: return "expired";
+        case ApprovalVerdict::consumed: return "consumed";
+        case ApprovalVerdict::revoked: return "revoked";
+        case ApprovalVerdict::other_call: return "other_call";
+    }
+    return "not_found";
+}
+
+bool same_person(std::string_view one, std::string_view other) noexcept {
+    return std::ranges::equal(trimmed(one), trimmed(other), {}, lowered, lowered);
+}
+
+bool is_open(const Approval& approval, ApprovalTime now) noexcept {
+    const bool undecided =
+        approval.state == ApprovalState::pending || approval.state == ApprovalState::approved;
+    return undecided && now < approval.expires_at;
+}
+
+bool expire(Approval& approval, ApprovalTime now) noexcept {
+    const bool undecided =
+        approval.state == ApprovalState::pending || approval.state == ApprovalState::approved;
+    if (!undecided || now < approval.expires_at) return false;
+    approval.state = ApprovalState::expired;
+    return true;
+}
+
+Result<bool> vote(Approval& approval, Vote vote, ApprovalTime now) {
+    expire(approval, now);
+    if (approval.state != ApprovalState::pending) return tl::unexpected(decided(approval));
+    if (trimmed(vote.approver).empty()) {
+        return refused(approval, "approver_missing",
+                       fmt::format("A vote on approval {} needs the name of who decides.", approval.id));
+    }
+    if (same_person(vote.approver, approval.requester)) {
+        return refused(
+            approval, "self_approval",
+            fmt::format("Approval {} was asked for by '{}', who cannot decide it. Somebody else must; to "
+                        "withdraw the request, revoke it.",
+                        approval.id, approval.requester));
+    }
+    if (vote.approve && vote.assurance < least_assurance(approval)) {
+        return refused(
+            approval, "assurance_too_low",
+            fmt::format("Approval {} needs a decision with assurance {} and got {}. Decide it through a "
+                        "channel that gives it.",
+                        approval.id, to_string(least_assurance(approval)), to_string(vote.assurance)));
+    }
+    const auto earlier = std::ranges::find_if(
+        approval.votes, [&](const Vote& v) { return same_person(v.approver, vote.approver); });
+    if (earlier != approval.votes.end() && vote.approve) return false;
+
+    vote.at = now;
+    if (!vote.approve) {
+        approval.state = ApprovalState::denied;
+        approval.votes.push_back(std::move(vote));
+        return true;
+    }
+    if (approval.votes.size() >= kMaxVotes) {
+        return refused(
+            approval, "too_many_votes",
+            fmt::format("Approval {} has {} votes already and takes no more.", approval.id, kMaxVotes));
+    }
+    approval.votes.push_back(std::move(vote));
+    if (has_enough(approval)) approval.state = ApprovalState::approved;
+    return true;
+}
+
+ApprovalVerdict judge_use(const Approval& approval, const ConsumeRequest& request,
+                          ApprovalTime now) noexcept {
+    if (request.tenant != approval.tenant) return ApprovalVerdict::not_found;
+    const bool same_call = request.principal == approval.requester && request.digest == approval.digest;
+    if (!same_call || approval.digest.empty()) return ApprovalVerdict::other_call;
+    if (!CALLGATE_GUARD(approval_compare_and_set)) return ApprovalVerdict::ok;
+    switch (approval.state) {
+        case ApprovalState::denied: return ApprovalVerdict::denied;
+        case ApprovalState::expired: return ApprovalVerdict::expired;
+        case ApprovalState::consumed: return ApprovalVerdict::consumed;
+        case ApprovalState::revoked: return ApprovalVerdict::revoked;
+        case ApprovalState::pending:
+            return now < approval.expires_at ? ApprovalVerdict::pending : ApprovalVerdict::expired;
+        case ApprovalState::approved:
+            return now < approval.expires_at ? ApprovalVerdict::ok : ApprovalVerdict::expired;
+    }
+    return ApprovalVerdict::not_found;
+}
+
+ApprovalVerdict consume(Approval& approval, const ConsumeRequest& request, ApprovalTime now) {
+    const ApprovalVerdict verdict = judge_use(approval, request, now);
+    if (verdict == ApprovalVerdict::ok) {
+        approval.consumed_by = request.call_id;
+        approval.state = ApprovalState::consumed;
+    } else {
+        expire(approval, now);
+    }
+    return verdict;
+}
+
+Result<void> revoke(Approval& approval, ApprovalTime now) {
+    expire(approval, now);
+    if (approval.state != ApprovalState::pending && approval.state != ApprovalState::approved) {
+        return tl::unexpected(decided(approval));
+    }
+    approval.state = ApprovalState::revoked;
+    return {};
+}
+
+}  // namespace callgate::ledger

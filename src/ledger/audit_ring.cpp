@@ -1,0 +1,56 @@
+#include "ledger/audit_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ids.h"
+
+namespace callgate::ledger {
+
+AuditRing::AuditRing(const base::Clock& clock, std::size_t kept)
+    : clock_(clock), kept_(std::max<std::size_t>(kept, 1)) {}
+
+void AuditRing::append(AuditEvent&& event) {
+    const std::lock_guard lock(mutex_);
+    append_locked(std::move(event));
+}
+
+void AuditRing::append(std::vector<AuditEvent>&& events) {
+    if (events.empty()) return;
+    const std::lock_guard lock(mutex_);
+    for (AuditEvent& event : events) append_locked(std::move(event));
+}
+
+void AuditRing::append_locked(AuditEvent&& event) {
+    const std::size_t piece = next_ / kPiece;
+    if (piece == pieces_.size()) pieces_.push_back(std::make_unique<Piece>());
+    AuditEvent& slot = (*pieces_[piece])[next_ % kPiece];
+    slot = std::move(event);
+    slot.sequence = ++count_;
+    slot.at = clock_.wall_now();
+    if (++next_ == kept_) next_ = 0;
+}
+
+std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
+    std::vector<AuditEvent> found;
+    const std::lock_guard lock(mutex_);
+    const std::size_t held = count_ < kept_ ? static_cast<std::size_t>(count_) : kept_;
+    const std::size_t oldest = count_ < kept_ ? 0 : next_;
+    if (trace.empty()) found.reserve(held);
+    for (std::size_t i = 0; i < held; ++i) {
+        const std::size_t at = (oldest + i) % kept_;
+        const AuditEvent& event = (*pieces_[at / kPiece])[at % kPiece];
+        const bool wanted =
+            trace.empty() || (event.trace_id.empty() ? base::Uuid{event.call_id}.to_string() == trace
+                                                     : event.trace_id == trace);
+        if (wanted) found.push_back(event);
+    }
+    return found;
+}
+
+std::uint64_t AuditRing::count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,49 @@
+// The last events of the audit, in memory: a dense sequence from 1, of which the newest are kept.
+//
+// append() is on the path of every call: it reads the clock and moves the event, nothing else. Memory is
+// taken in pieces as events come, up to `kept` of them.
+//
+// Threads: may be used from any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include <callgate/observer.h>
+
+#include "base/clock.h"
+
+namespace callgate::ledger {
+
+class AuditRing {
+public:
+    /// Keeps at least one. `clock` must outlive the ring.
+    AuditRing(const base::Clock& clock, std::size_t kept);
+
+    void append(AuditEvent&& event);
+    /// One after the other, with nothing between them.
+    void append(std::vector<AuditEvent>&& events);
+
+    /// Oldest first; all if `trace` is empty. An event without a trace id is found by its call id.
+    std::vector<AuditEvent> events(std::string_view trace) const;
+    std::uint64_t count() const;
+
+private:
+    static constexpr std::size_t kPiece = 64;
+    using Piece = std::array<AuditEvent, kPiece>;
+
+    void append_locked(AuditEvent&& event);
+
+    const base::Clock& clock_;
+    const std::size_t kept_;
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<Piece>> pieces_;
+    std::size_t next_ = 0;  // where the next event goes
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace callgate::ledger

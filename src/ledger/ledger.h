@@ -1,0 +1,192 @@
+// The ledger: calls, attempts, approvals and the audit, with the rules of state_machine.h.
+//
+// Operations on the path of a call are completion-based: they finish at once (Io::done, the reply is filled
+// in) or later (Io::pending: the reply is filled in and the waiter woken). Each carries the audit events that
+// must be on the record with it: both are there or neither is. A reply's `error` is set when the ledger could
+// not do its work; nothing has happened then, and the caller must not act as if it had.
+//
+// Threads: may be used from any thread. A reply belongs to the ledger until done or woken.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/approvals.h>
+#include <callgate/observer.h>
+
+#include "ledger/approval_rules.h"
+#include "ledger/call_row.h"
+#include "ledger/state_machine.h"
+
+namespace callgate::ledger {
+
+enum class Io : std::uint8_t { done, pending };
+
+/// Who waits for an operation, or for a call to end. wake() may come from any thread, and may come once too
+/// often.
+class Waiter : public std::enable_shared_from_this<Waiter> {
+public:
+    virtual ~Waiter() = default;
+    virtual void wake() = 0;
+};
+
+/// Set when a reply that was pending has been filled in.
+class ReadyFlag {
+public:
+    ReadyFlag() = default;
+    ReadyFlag(const ReadyFlag& other) noexcept : set_(other.load()) {}
+    ReadyFlag& operator=(const ReadyFlag& other) noexcept {
+        *this = other.load();
+        return *this;
+    }
+    ReadyFlag& operator=(bool set) noexcept {
+        set_.store(set, std::memory_order_release);
+        return *this;
+    }
+    bool load() const noexcept { return set_.load(std::memory_order_acquire); }
+
+private:
+    std::atomic<bool> set_{false};
+};
+
+struct Reply {
+    std::optional<Error> error;
+    ReadyFlag ready;  ///< a ledger that said `pending` sets it before it wakes the waiter
+};
+
+struct PeekReply : Reply {
+    bool found = false;
+    ClaimVerdict verdict = ClaimVerdict::claimed;  ///< what a claim would say now; `claimed` when not found
+    CallRow row;
+};
+
+/// The approval that a claim uses up.
+struct ApprovalUse {
+    std::string id;
+    std::string digest;
+};
+
+struct ClaimRequest {
+    CallRow
+        row;  ///< key, call_id, fingerprint, effect, owner, definition_hash, policy_rev, action, arguments
+    std::optional<ApprovalUse> approval;
+    bool dispatch = true;            ///< pass C3 in the same step
+    std::vector<AuditEvent> events;  ///< on the record if, and only if, the claim is ours
+};
+
+struct ClaimReply : Reply {
+    ClaimVerdict verdict = ClaimVerdict::claimed;
+    ApprovalVerdict approval = ApprovalVerdict::ok;  ///< anything but ok: nothing was claimed
+    /// Ours, or the one that stands in the way. After a take-over it keeps the first claimant's call id,
+    /// which is also the key that a `keyed` tool was sent: go on with the row's call id and epoch. State
+    /// `reconciling`: ask the probe, then conclude().
+    CallRow row;
+};
+
+struct DispatchRequest {
+    CallId call_id{};
+    std::uint32_t epoch = 1;
+    OwnerId owner = 0;
+    base::Sha256Digest definition_hash{};
+    std::vector<AuditEvent> events;
+};
+struct DispatchReply : Reply {
+    bool fenced = false;
+    std::uint32_t attempt = 0;
+};
+
+struct SettleRequest {
+    CallId call_id{};
+    std::uint32_t epoch = 1;
+    std::uint32_t attempt = 0;
+    AttemptEnd end = AttemptEnd::failed;
+    bool last = true;  ///< false for a late answer, too
+    std::shared_ptr<const StoredOutcome> outcome;
+    std::vector<AuditEvent> events;  ///< on the record if the outcome is accepted
+};
+struct SettleReply : Reply {
+    Settled settled;
+    CallState state =
+        CallState::failed;  ///< what it is now; `unknown` where an earlier attempt may have had its effect
+};
+
+struct ConcludeRequest {
+    CallId call_id{};
+    std::uint32_t epoch = 1;
+    Reconciliation::Verdict verdict = Reconciliation::Verdict::cannot_tell;
+    std::shared_ptr<const StoredOutcome> outcome;
+    std::vector<AuditEvent> events;
+};
+struct ConcludeReply : Reply {
+    bool accepted = false;
+    CallState state = CallState::unknown;
+};
+
+struct OpenApprovalRequest {
+    Approval approval;  ///< all but state, votes and times; `lifetime` from now
+    std::chrono::milliseconds lifetime{900'000};
+    base::Sha256Digest fingerprint{};
+    std::vector<AuditEvent> events;  ///< only if a new one is opened
+};
+struct OpenApprovalReply : Reply {
+    /// The new one, or the open one of the same requester, fingerprint and idempotency key. That one keeps
+    /// the id of the call that first asked, and is found under the id of the one that joined, too.
+    Approval approval;
+    bool joined = false;
+};
+
+class Ledger {
+public:
+    virtual ~Ledger() = default;
+
+    // The path of a call.
+    virtual Io peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply,
+                    Waiter& waiter) = 0;
+    virtual Io claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) = 0;
+    virtual Io dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) = 0;
+    virtual Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) = 0;
+    virtual Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) = 0;
+    virtual Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) = 0;
+    /// Audit alone: refusals and reads. `event` is moved from unless the reply has an error.
+    virtual Io record(AuditEvent&& event, Reply& reply, Waiter& waiter) = 0;
+    /// Woken when the call under the key has ended or is free again. False: that is so already.
+    virtual bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) = 0;
+    /// Who no longer wants to be woken says so, and is let go. It may be woken once more all the same.
+    virtual void stop_waiting(const KeyScope& key, const Waiter& waiter) = 0;
+
+    // Approvals, decided by people: these may block.
+    virtual std::vector<Approval> approvals(std::optional<ApprovalState> state) = 0;
+    virtual std::optional<Approval> approval(std::string_view id) = 0;
+    /// The approval a call id asked for.
+    virtual std::optional<Approval> approval_of_call(std::string_view call_id) = 0;
+    /// An undecided or approved, unused and unexpired approval of this requester for exactly this request.
+    virtual std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
+                                                      const base::Sha256Digest& fingerprint,
+                                                      std::string_view idempotency_key) = 0;
+    /// As in approval_rules.h; denied {reason: not_found}. `event` is on the record if the vote counted.
+    virtual Result<Approval> vote(std::string_view id, Vote vote, AuditEvent event) = 0;
+    virtual Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent event) = 0;
+
+    // Calls, for operators.
+    virtual std::optional<CallRow> find(const CallId& call_id) = 0;
+    virtual std::vector<CallRow> list(std::optional<CallState> state) = 0;
+    /// denied {reason: not_found | not_unknown}.
+    virtual Result<CallRow> resolve(const CallId& call_id, bool applied,
+                                    std::shared_ptr<const StoredOutcome> outcome, AuditEvent event) = 0;
+    /// Oldest first; all that are kept if `trace` is empty.
+    virtual std::vector<AuditEvent> audit(std::string_view trace) = 0;
+    /// All that were ever recorded.
+    virtual std::uint64_t audit_count() = 0;
+
+    // Owners. Only a registered one can claim.
+    virtual OwnerId register_owner() = 0;
+    /// It runs nothing any more: its calls may be taken over, and who waits for them is woken.
+    virtual void owner_gone(OwnerId owner) = 0;
+};
+
+}  // namespace callgate::ledger

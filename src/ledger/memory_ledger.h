@@ -1,0 +1,106 @@
+// The ledger in memory: the whole protocol, for programs that need no record beyond their own life, and for
+// tests.
+//
+// One lock decides each operation as a whole: a claim with its approval, an outcome with its event. The audit
+// has a lock of its own, so that record() waits for no claim. Everything is bounded (Options); when the calls
+// that are running or unknown fill it, claims are refused rather than anything forgotten.
+//
+// Calls of a gone owner are taken over by the claim that finds them. Those that may never be sent again
+// become unknown as soon as their owner is gone, and those without a key, which nobody can claim, end there:
+// unknown, or away if nothing can have happened.
+//
+// Threads: may be used from any thread. Waiters are woken outside the locks, on the thread that ended what
+// they wait for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "base/clock.h"
+#include "ledger/approval_book.h"
+#include "ledger/audit_ring.h"
+#include "ledger/call_book.h"
+#include "ledger/ledger.h"
+
+namespace callgate::ledger {
+
+class MemoryLedger final : public Ledger {
+public:
+    struct Options {
+        std::size_t audit_kept = 10'000;                     ///< events
+        std::chrono::seconds key_ttl{24 * 3600};             ///< how long an outcome can be replayed
+        std::chrono::seconds tombstone_ttl{30 * 24 * 3600};  ///< how long its key is refused after that
+        std::size_t max_rows = 100'000;
+        std::size_t max_tombstones = 500'000;
+        std::size_t max_approvals = 10'000;
+
+        Options() {}
+    };
+
+    /// `clock` must outlive the ledger.
+    explicit MemoryLedger(const base::Clock& clock, Options options = {});
+
+    Io peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply,
+            Waiter& waiter) override;
+    Io claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) override;
+    Io dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) override;
+    Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) override;
+    Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) override;
+    Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
+    Io record(AuditEvent&& event, Reply& reply, Waiter& waiter) override;
+    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override;
+    void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
+
+    std::vector<Approval> approvals(std::optional<ApprovalState> state) override;
+    std::optional<Approval> approval(std::string_view id) override;
+    std::optional<Approval> approval_of_call(std::string_view call_id) override;
+    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
+                                              const base::Sha256Digest& fingerprint,
+                                              std::string_view idempotency_key) override;
+    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent event) override;
+    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent event) override;
+
+    std::optional<CallRow> find(const CallId& call_id) override;
+    std::vector<CallRow> list(std::optional<CallState> state) override;
+    Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
+                            AuditEvent event) override;
+    std::vector<AuditEvent> audit(std::string_view trace) override;
+    std::uint64_t audit_count() override;
+
+    OwnerId register_owner() override;
+    void owner_gone(OwnerId owner) override;
+
+    /// For tests of the guard insert_first_claim: runs between the look and the insertion, outside the lock,
+    /// and only where the guard is switched off. Set it while nothing runs.
+    std::function<void()> between_look_and_insert;
+
+private:
+    using Entry = CallBook::Entry;
+    using Waiters = std::vector<std::shared_ptr<Waiter>>;
+
+    ClaimVerdict judge(const Entry* entry, const KeyScope& key, const base::Sha256Digest& fingerprint) const;
+    CallRow new_row(CallRow row) const;
+    CallRow taken_over_row(const Entry& entry, const CallRow& claimant) const;
+
+    enum class Keep : std::uint8_t {
+        never,   ///< the key is free again
+        if_key,  ///< without a key it is of no use to anybody
+        always   ///< it was unknown, and people may want to see what became of it
+    };
+    /// If it has ended: unknown stays, the rest goes or is kept until it expires, and who waits is told.
+    void put_away(Entry& entry, Keep keep, Waiters& woken);
+    bool is_alive(OwnerId owner) const { return owners_.contains(owner); }
+
+    const base::Clock& clock_;
+    AuditRing audit_;
+    std::mutex mutex_;  // before the audit's
+    CallBook calls_;
+    ApprovalBook approvals_;
+    std::set<OwnerId> owners_;
+    OwnerId last_owner_ = 0;
+};
+
+}  // namespace callgate::ledger

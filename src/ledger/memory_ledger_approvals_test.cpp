@@ -1,0 +1,193 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/ids.h"
+#include "ledger/ledger_testing.h"
+
+namespace callgate::ledger::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string reason_of(const Error& error) {
+    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
+}
+
+TEST(MemoryLedgerApprovals, AnApprovalIsUsedUpByTheClaimOrNeitherHappens) {
+    Bench b;
+    const OpenApprovalReply asked = b.ask("ap", "call-1");
+    EXPECT_FALSE(asked.joined);
+    EXPECT_EQ(asked.approval.state, ApprovalState::pending);
+    EXPECT_EQ(asked.approval.expires_at - asked.approval.created_at, 15min);
+
+    EXPECT_EQ(b.claim_with("ap", 1, "k").approval, ApprovalVerdict::pending);
+    EXPECT_EQ(b.claim_with("nothing", 1, "k").approval, ApprovalVerdict::not_found);
+    EXPECT_FALSE(b.peek("k").found);
+    ASSERT_TRUE(b.approve("ap"));
+    const ClaimReply claimed = b.claim_with("ap", 1, "k");
+    EXPECT_EQ(claimed.approval, ApprovalVerdict::ok);
+    EXPECT_EQ(claimed.verdict, ClaimVerdict::claimed);
+    EXPECT_EQ(claimed.row.approval_id, "ap");
+    EXPECT_EQ(b.ledger.approval("ap")->state, ApprovalState::consumed);
+    EXPECT_EQ(b.ledger.approval("ap")->consumed_by, base::Uuid{call_id(1)}.to_string());
+    EXPECT_EQ(b.claim_with("ap", 2, "k2").approval, ApprovalVerdict::consumed);
+    EXPECT_FALSE(b.peek("k2").found);
+    EXPECT_THAT(b.audit_types(), ElementsAre("gate.required", "gate.approved", "tool_call.attempted"));
+}
+
+TEST(MemoryLedgerApprovals, AReplayNeedsNoApprovalAndUsesNoneUp) {
+    Bench b;
+    b.claim(1, "k");
+    b.settle(1, AttemptEnd::succeeded);
+    b.ask("ap", "call-1");
+    ASSERT_TRUE(b.approve("ap"));
+    EXPECT_EQ(b.claim_with("ap", 2, "k").verdict, ClaimVerdict::replay);
+    EXPECT_EQ(b.ledger.approval("ap")->state, ApprovalState::approved);
+}
+
+TEST(MemoryLedgerApprovals, AnApprovalThatDoesNotFitLeavesATakenOverCallAsItWas) {
+    Bench b;
+    b.claim_as(b.owner, 1, "k", EffectClass::keyed, false);
+    b.ledger.owner_gone(b.owner);
+    ClaimRequest asked = b.request(2, "k", EffectClass::keyed);
+    asked.row.owner = b.other;
+    asked.approval = ApprovalUse{"nothing", "digest"};
+    EXPECT_EQ(b.claim(asked).approval, ApprovalVerdict::not_found);
+    EXPECT_EQ(b.ledger.find(call_id(1))->epoch, 1u);
+    EXPECT_EQ(b.ledger.find(call_id(1))->owner, b.owner);
+}
+
+TEST(MemoryLedgerApprovals, AnApprovalServesOnlyItsTenantItsRequesterAndItsCall) {
+    Bench b;
+    b.ask("ap", "call-1");
+    ASSERT_TRUE(b.approve("ap"));
+    ClaimRequest tenant = b.request(1, "k");
+    tenant.row.key.tenant = "evil";
+    tenant.approval = ApprovalUse{"ap", "digest of request"};
+    EXPECT_EQ(b.claim(tenant).approval, ApprovalVerdict::not_found);
+    ClaimRequest principal = b.request(1, "k");
+    principal.row.key.principal = "mallory";
+    principal.approval = ApprovalUse{"ap", "digest of request"};
+    EXPECT_EQ(b.claim(principal).approval, ApprovalVerdict::other_call);
+    ClaimRequest edited = b.request(1, "k");
+    edited.approval = ApprovalUse{"ap", "digest of another request"};
+    EXPECT_EQ(b.claim(edited).approval, ApprovalVerdict::other_call);
+    EXPECT_EQ(b.claim_with("ap", 1, "k").approval, ApprovalVerdict::ok);
+}
+
+TEST(MemoryLedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
+    Bench b;
+    b.ask("one", "call-1", {}, "request");
+    b.ask("two", "call-2", {}, "request 2");
+    ASSERT_TRUE(b.approve("one"));
+    b.clock.advance(15min);
+    EXPECT_EQ(b.claim_with("one", 1, "k").approval, ApprovalVerdict::expired);
+    EXPECT_EQ(reason_of(b.approve("two").error()), "approval_expired/expired");
+    EXPECT_EQ(b.ledger.approvals(ApprovalState::expired).size(), 2u);
+    EXPECT_THAT(b.ledger.approvals(ApprovalState::pending), IsEmpty());
+}
+
+TEST(MemoryLedgerApprovals, ARepeatOfTheSameRequestJoinsTheOpenApproval) {
+    Bench b;
+    b.ask("ap", "call-1");
+    const OpenApprovalReply repeat = b.ask("ap2", "call-2");
+    EXPECT_TRUE(repeat.joined);
+    EXPECT_EQ(repeat.approval.id, "ap");
+    EXPECT_EQ(repeat.approval.call_id, "call-1");
+    EXPECT_EQ(b.ledger.approval_of_call("call-1")->id, "ap");
+    EXPECT_EQ(b.ledger.approval_of_call("call-2")->id, "ap");
+    EXPECT_EQ(b.ledger.open_approval_for("acme", "agent", print_of("request"), "")->id, "ap");
+    EXPECT_THAT(b.audit_types(), ElementsAre("gate.required"));
+    ASSERT_TRUE(b.approve("ap"));
+    EXPECT_TRUE(b.ask("ap3", "call-3").joined);
+}
+
+TEST(MemoryLedgerApprovals, AnotherRequesterRequestOrKeyOpensItsOwnApproval) {
+    Bench b;
+    b.ask("ap", "call-1", "k");
+    EXPECT_FALSE(b.ask("ap2", "call-2", "k2").joined);
+    EXPECT_FALSE(b.ask("ap3", "call-3", "").joined);
+    EXPECT_FALSE(b.ask("ap4", "call-4", "k", "another request").joined);
+    EXPECT_FALSE(b.ask("ap5", "call-5", "k", "request", "another agent").joined);
+    EXPECT_FALSE(b.ledger.open_approval_for("acme", "agent", print_of("request"), "k9"));
+    EXPECT_FALSE(b.ledger.open_approval_for("evil", "agent", print_of("request"), "k"));
+    std::vector<std::string> listed;
+    for (const Approval& approval : b.ledger.approvals({})) listed.push_back(approval.id);
+    EXPECT_THAT(listed, ElementsAre("ap", "ap2", "ap3", "ap4", "ap5"));
+}
+
+TEST(MemoryLedgerApprovals, ADecidedUsedExpiredOrRevokedApprovalIsNotJoined) {
+    Bench b;
+    b.ask("denied", "c1");
+    ASSERT_TRUE(b.approve("denied", "bob", false));
+    EXPECT_FALSE(b.ask("used", "c2").joined);
+    ASSERT_TRUE(b.approve("used"));
+    b.claim_with("used", 1, "k");
+    EXPECT_FALSE(b.ask("revoked", "c3").joined);
+    ASSERT_TRUE(b.ledger.revoke("revoked", "bob", event("gate.revoked")));
+    EXPECT_FALSE(b.ask("expired", "c4").joined);
+    b.clock.advance(15min);
+    EXPECT_FALSE(b.ledger.open_approval_for("acme", "agent", print_of("request"), ""));
+    EXPECT_FALSE(b.ask("new", "c5").joined);
+}
+
+TEST(MemoryLedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
+    Bench b;
+    OpenApprovalRequest asked;
+    asked.approval.id = "ap";
+    asked.approval.requester = "agent";
+    asked.approval.approvals_needed = 2;
+    OpenApprovalReply reply;
+    b.ledger.open_approval(asked, reply, b.waiter);
+    EXPECT_EQ(reason_of(b.approve("nothing").error()), "denied/not_found");
+    EXPECT_EQ(reason_of(b.approve("ap", "Agent").error()), "denied/self_approval");
+    EXPECT_TRUE(b.approve("ap", "bob"));
+    EXPECT_TRUE(b.approve("ap", "bob"));
+    EXPECT_EQ(b.approve("ap", "carol")->state, ApprovalState::approved);
+    EXPECT_EQ(reason_of(b.approve("ap", "dave").error()), "denied/already_decided");
+    EXPECT_THAT(b.audit_types(), ElementsAre("gate.approved", "gate.approved"));
+}
+
+TEST(MemoryLedgerApprovals, ApprovalsAreBoundedAndOpenOnesAreNeverPushedOut) {
+    MemoryLedger::Options options;
+    options.max_approvals = 2;
+    Bench b(options);
+    b.ask("a", "c1", {}, "1");
+    b.ask("b", "c2", {}, "2");
+    const OpenApprovalReply refused = b.ask("c", "c3", {}, "3");
+    ASSERT_TRUE(refused.error);
+    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/approvals_full");
+    ASSERT_TRUE(b.approve("a", "bob", false));
+    EXPECT_FALSE(b.ask("c", "c3", {}, "3").error);
+    EXPECT_FALSE(b.ledger.approval("a"));
+    EXPECT_FALSE(b.ledger.approval_of_call("c1"));
+    EXPECT_TRUE(b.ledger.approval("b"));
+}
+
+TEST(MemoryLedgerApprovals, AnApprovalLivesADayAtMostAndHasAnIdOfItsOwn) {
+    Bench b;
+    OpenApprovalRequest asked;
+    asked.approval.id = "ap";
+    asked.lifetime = 48h;
+    OpenApprovalReply reply;
+    b.ledger.open_approval(asked, reply, b.waiter);
+    EXPECT_EQ(reply.approval.expires_at - reply.approval.created_at, 24h);
+    EXPECT_EQ(reason_of(*b.ask("ap", "c1").error), "internal/bad_approval_id");
+    EXPECT_EQ(reason_of(*b.ask("", "c1").error), "internal/bad_approval_id");
+}
+
+TEST(MemoryLedgerApprovals, AnOldApprovalThatIsOfNoUseIsClearedAway) {
+    Bench b;
+    b.ask("old", "c1", {}, "1");
+    b.clock.advance(15min + 24h);
+    b.ask("new", "c2", {}, "2");
+    EXPECT_FALSE(b.ledger.approval("old"));
+}
+
+}  // namespace
+}  // namespace callgate::ledger::testing

@@ -1,0 +1,256 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ledger/ledger_testing.h"
+
+namespace callgate::ledger::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+std::string reason_of(const Error& error) {
+    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
+}
+
+// Unknown outcomes
+
+TEST(MemoryLedgerRecovery, AnUnknownOutcomeIsToldAndNeverExpires) {
+    Bench b;
+    b.claim(1, "k");
+    EXPECT_EQ(b.settle(1, AttemptEnd::ambiguous).state, CallState::unknown);
+    b.clock.advance(24h * 365);
+    EXPECT_EQ(b.peek("k").verdict, ClaimVerdict::unknown);
+    const ClaimReply again = b.claim(2, "k");
+    EXPECT_EQ(again.verdict, ClaimVerdict::unknown);
+    EXPECT_EQ(again.row.call_id, call_id(1));
+}
+
+TEST(MemoryLedgerRecovery, ALateAnswerSettlesAnUnknownOutcome) {
+    Bench b;
+    b.claim(1, "k");
+    b.settle(1, AttemptEnd::ambiguous);
+    const SettleReply late = b.settle(1, AttemptEnd::succeeded, false);
+    EXPECT_TRUE(late.settled.accepted);
+    EXPECT_TRUE(late.settled.late);
+    EXPECT_EQ(b.claim(2, "k").verdict, ClaimVerdict::replay);
+    EXPECT_FALSE(b.settle(1, AttemptEnd::failed, false).settled.accepted);
+}
+
+TEST(MemoryLedgerRecovery, WhatALateAnswerSaidOfACallWithoutAKeyCanBeLookedAt) {
+    Bench b;
+    b.claim(1, "");
+    b.settle(1, AttemptEnd::ambiguous);
+    EXPECT_TRUE(b.settle(1, AttemptEnd::succeeded, false).settled.late);
+    ASSERT_TRUE(b.ledger.find(call_id(1)));
+    EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
+}
+
+TEST(MemoryLedgerRecovery, APersonResolvesAnUnknownOutcomeOnceWithAnEvent) {
+    for (const bool applied : {true, false}) {
+        Bench b;
+        b.claim(1, "k");
+        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(1), applied, nullptr, event("x")).error()),
+                  "denied/not_unknown");
+        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(9), applied, nullptr, event("x")).error()),
+                  "denied/not_found");
+        b.settle(1, AttemptEnd::ambiguous);
+        const auto resolved =
+            b.ledger.resolve(call_id(1), applied, outcome(applied), event("tool_call.resolved"));
+        ASSERT_TRUE(resolved);
+        EXPECT_EQ(resolved->state, applied ? CallState::succeeded : CallState::not_applied);
+        EXPECT_FALSE(b.ledger.resolve(call_id(1), applied, nullptr, event("x")));
+        EXPECT_EQ(b.claim(2, "k").verdict, ClaimVerdict::replay);
+        EXPECT_THAT(b.audit_types(),
+                    ElementsAre("tool_call.attempted", "tool_call.ended", "tool_call.resolved"));
+    }
+}
+
+TEST(MemoryLedgerRecovery, AKeyedCallWithAnUnknownOutcomeMayBeSentAgainUnderItsOwnId) {
+    Bench b;
+    b.claim(1, "k", EffectClass::keyed);
+    b.settle(1, AttemptEnd::ambiguous);
+    const ClaimReply again = b.claim(2, "k", EffectClass::keyed);
+    EXPECT_EQ(again.verdict, ClaimVerdict::claimed);
+    EXPECT_EQ(again.row.call_id, call_id(1));
+    EXPECT_EQ(again.row.epoch, 2u);
+    EXPECT_EQ(again.row.attempt, 2u);
+    EXPECT_TRUE(again.row.maybe_applied);
+    EXPECT_FALSE(b.settle(1, AttemptEnd::succeeded, false, 1, 1).settled.accepted);  // of the first attempt
+    EXPECT_TRUE(b.settle(1, AttemptEnd::succeeded, true, 2, 2).settled.accepted);
+}
+
+TEST(MemoryLedgerRecovery, AReadThatWasLostChangedNothingAndFreesItsKey) {
+    Bench b;
+    b.claim(1, "k", EffectClass::read);
+    EXPECT_TRUE(b.settle(1, AttemptEnd::ambiguous).settled.released);
+    EXPECT_EQ(b.claim(2, "k", EffectClass::read).row.call_id, call_id(2));
+}
+
+TEST(MemoryLedgerRecovery, AProbeDecidesWhatALostCallOfItsToolBecame) {
+    using Verdict = Reconciliation::Verdict;
+    Bench b;
+    b.claim(1, "k", EffectClass::verify);
+    EXPECT_EQ(b.settle(1, AttemptEnd::ambiguous, false).state, CallState::reconciling);
+    EXPECT_EQ(b.claim(2, "k", EffectClass::verify).verdict, ClaimVerdict::in_progress);
+    EXPECT_FALSE(b.conclude(1, 2, Verdict::applied).accepted);
+    EXPECT_EQ(b.conclude(1, 1, Verdict::not_applied).state, CallState::claimed);
+    EXPECT_FALSE(b.dispatch(1, 1, b.owner).fenced);
+    b.settle(1, AttemptEnd::ambiguous, false, 1, 2);
+    EXPECT_EQ(b.conclude(1, 1, Verdict::applied).state, CallState::succeeded);
+    EXPECT_FALSE(b.conclude(1, 1, Verdict::applied).accepted);
+    EXPECT_EQ(b.claim(2, "k", EffectClass::verify).verdict, ClaimVerdict::replay);
+}
+
+// Owners that are gone
+
+TEST(MemoryLedgerRecovery, ADeadOwnersCallIsTakenOverBySafetyOfItsEffect) {
+    struct Case {
+        EffectClass effect;
+        bool sent;
+        ClaimVerdict verdict;
+        CallState state;
+    };
+    using enum EffectClass;
+    for (const Case& c : {Case{unsafe, false, ClaimVerdict::claimed, CallState::dispatched},
+                          Case{tx, false, ClaimVerdict::claimed, CallState::dispatched},
+                          Case{verify, false, ClaimVerdict::claimed, CallState::dispatched},
+                          Case{read, true, ClaimVerdict::claimed, CallState::dispatched},
+                          Case{keyed, true, ClaimVerdict::claimed, CallState::dispatched},
+                          Case{verify, true, ClaimVerdict::claimed, CallState::reconciling},
+                          Case{tx, true, ClaimVerdict::unknown, CallState::unknown},
+                          Case{unsafe, true, ClaimVerdict::unknown, CallState::unknown}}) {
+        Bench b;
+        b.claim_as(b.owner, 1, "k", c.effect, c.sent);
+        b.ledger.owner_gone(b.owner);
+        EXPECT_EQ(b.peek("k").verdict, c.verdict);
+        const ClaimReply taken = b.claim_as(b.other, 2, "k", c.effect);
+        EXPECT_EQ(taken.verdict, c.verdict);
+        EXPECT_EQ(taken.row.state, c.state);
+        EXPECT_EQ(taken.row.epoch, 2u);
+        EXPECT_EQ(taken.row.call_id, call_id(1));
+        EXPECT_EQ(b.ledger.audit_count(), c.verdict == ClaimVerdict::claimed ? 2u : 1u);
+    }
+}
+
+TEST(MemoryLedgerRecovery, AZombieIsFencedAndOnlyItsTruthIsTaken) {
+    Bench b;
+    b.claim_as(b.owner, 1, "claimed", EffectClass::unsafe, false);
+    b.claim_as(b.owner, 2, "sent");
+    b.claim_as(b.owner, 3, "asked", EffectClass::verify);
+    b.ledger.owner_gone(b.owner);
+    b.claim_as(b.other, 11, "claimed", EffectClass::unsafe, false);
+    b.claim_as(b.other, 12, "sent");
+    b.claim_as(b.other, 13, "asked", EffectClass::verify);
+
+    EXPECT_TRUE(b.dispatch(1, 1, b.owner).fenced);
+    EXPECT_FALSE(b.settle(1, AttemptEnd::cancelled, true, 1, 0).settled.accepted);
+    EXPECT_FALSE(b.dispatch(1, 2, b.other).fenced);
+    EXPECT_TRUE(b.settle(2, AttemptEnd::succeeded, true, 1, 1).settled.late);
+    EXPECT_TRUE(b.settle(3, AttemptEnd::failed, true, 1, 1).settled.late);
+    EXPECT_FALSE(b.conclude(3, 2, Reconciliation::Verdict::not_applied).accepted);
+}
+
+TEST(MemoryLedgerRecovery, WhatADeadOwnerSentAndMayNotBeSentAgainIsUnknownAtOnce) {
+    Bench b;
+    b.claim(1, "k");
+    b.claim(2, "");
+    b.claim(3, "", EffectClass::keyed);
+    b.claim(4, "", EffectClass::read);
+    b.claim_as(b.owner, 5, "", EffectClass::unsafe, false);
+    b.claim_as(b.other, 6, "");
+    b.ledger.owner_gone(b.owner);
+    std::vector<CallId> unknown;
+    for (const CallRow& row : b.ledger.list(CallState::unknown)) unknown.push_back(row.call_id);
+    EXPECT_THAT(unknown, ElementsAre(call_id(1), call_id(2), call_id(3)));
+    EXPECT_FALSE(b.ledger.find(call_id(4)));
+    EXPECT_FALSE(b.ledger.find(call_id(5)));
+    EXPECT_EQ(b.ledger.find(call_id(6))->state, CallState::dispatched);
+}
+
+TEST(MemoryLedgerRecovery, WhoIsNotRegisteredOrIsGoneCannotClaim) {
+    Bench b;
+    EXPECT_EQ(reason_of(*b.claim_as(0, 1, "k").error), "ledger_unavailable/owner_not_alive");
+    b.ledger.owner_gone(b.owner);
+    EXPECT_EQ(reason_of(*b.claim_as(b.owner, 1, "k").error), "ledger_unavailable/owner_not_alive");
+    EXPECT_FALSE(b.peek("k").found);
+}
+
+// Waiting
+
+TEST(MemoryLedgerRecovery, WaitersAreWokenOnceWhenTheCallEndsOrItsKeyBecomesFree) {
+    for (const AttemptEnd end :
+         {AttemptEnd::succeeded, AttemptEnd::failed, AttemptEnd::ambiguous, AttemptEnd::not_applied}) {
+        Bench b;
+        const auto waiter = std::make_shared<CountingWaiter>();
+        EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+        b.claim(1, "k");
+        EXPECT_TRUE(b.ledger.wait_for_end(key_of("k"), waiter));
+        EXPECT_EQ(waiter->woken, 0);
+        b.settle(1, end);
+        EXPECT_EQ(waiter->woken, 1);
+        EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+        EXPECT_EQ(waiter.use_count(), 1);
+    }
+}
+
+TEST(MemoryLedgerRecovery, WaitersSleepThroughARetryAndAreWokenWhenTheOwnerIsGone) {
+    Bench b;
+    const auto waiter = std::make_shared<CountingWaiter>();
+    b.claim(1, "k");
+    b.ledger.wait_for_end(key_of("k"), waiter);
+    b.settle(1, AttemptEnd::not_applied, false);
+    b.dispatch(1, 1, b.owner);
+    EXPECT_EQ(waiter->woken, 0);
+    b.ledger.owner_gone(b.owner);
+    EXPECT_EQ(waiter->woken, 1);
+    EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+}
+
+TEST(MemoryLedgerRecovery, WhoWaitsForADeadOwnersCallIsWokenToTakeItOver) {
+    for (const EffectClass effect : {EffectClass::read, EffectClass::keyed, EffectClass::verify}) {
+        Bench b;
+        const auto waiter = std::make_shared<CountingWaiter>();
+        b.claim(1, "k", effect);
+        b.ledger.wait_for_end(key_of("k"), waiter);
+        b.ledger.owner_gone(b.owner);
+        EXPECT_EQ(waiter->woken, 1);
+        EXPECT_EQ(b.claim_as(b.other, 2, "k", effect).verdict, ClaimVerdict::claimed);
+    }
+}
+
+TEST(MemoryLedgerRecovery, WhoStopsWaitingIsLetGo) {
+    Bench b;
+    const auto waiter = std::make_shared<CountingWaiter>();
+    const auto patient = std::make_shared<CountingWaiter>();
+    b.claim(1, "k");
+    b.ledger.wait_for_end(key_of("k"), waiter);
+    b.ledger.wait_for_end(key_of("k"), patient);
+    b.ledger.stop_waiting(key_of("k"), *waiter);
+    b.ledger.stop_waiting(key_of("elsewhere"), *waiter);
+    EXPECT_EQ(waiter.use_count(), 1);
+    b.settle(1, AttemptEnd::succeeded);
+    EXPECT_EQ(waiter->woken, 0);
+    EXPECT_EQ(patient->woken, 1);
+}
+
+TEST(MemoryLedgerRecovery, AWaiterMayUseTheLedgerWhenItIsWoken) {
+    struct Claiming final : Waiter {
+        explicit Claiming(Bench& bench) : b(bench) {}
+        void wake() override { verdict = b.claim(2, "k").verdict; }
+        Bench& b;
+        ClaimVerdict verdict = ClaimVerdict::in_progress;
+    };
+    Bench b;
+    b.claim(1, "k");
+    const auto waiter = std::make_shared<Claiming>(b);
+    b.ledger.wait_for_end(key_of("k"), waiter);
+    b.settle(1, AttemptEnd::not_applied);
+    EXPECT_EQ(waiter->verdict, ClaimVerdict::claimed);
+}
+
+}  // namespace
+}  // namespace callgate::ledger::testing

@@ -1,0 +1,115 @@
+#include "pipeline/admission.h"
+
+#include <fmt/format.h>
+
+#include "json/equal.h"
+#include "json/pointer.h"
+#include "pipeline/call.h"
+#include "pipeline/key.h"
+
+namespace callgate::pipeline {
+namespace {
+
+Step suppressed(Call& call, const policy::Suppression::Block& block) {
+    call.core->counters.gate.suppressed.add();
+    return call.refuse(Error(ErrorCode::suppressed, block.message,
+                             {{"reason", block.kind}, {"retry_after_ms", block.wait.count()}}));
+}
+
+std::optional<Step> check_loop(Call& call) {
+    const std::uint32_t limit = call.rules->config().limits.loop_repeats;
+    const std::string& run = call.request.context.run_id;
+    if (limit == 0 || run.empty()) return std::nullopt;
+    call.loop_hash =
+        json::hash(*call.arguments, call.core->hash_seed ^ std::hash<std::string>()(call.request.tool) ^
+                                        std::hash<std::string>()(call.request.action) * 31);
+    if (!call.core->policy.state().loops.looping(run, call.loop_hash, limit)) return std::nullopt;
+    call.core->counters.gate.looped.add();
+    return call.refuse(Error(ErrorCode::loop_detected,
+                             fmt::format("This call was made {} times in a row with the same result.", limit),
+                             {{"reason", "same_result"}, {"repeats", limit}}));
+}
+
+std::optional<Step> check_breaker(Call& call) {
+    const LiveState::Passage passage = call.tool->live().pass(call.core->clock().monotonic_now());
+    call.probes_breaker = passage.probe;
+    if (passage.open) return std::nullopt;
+    call.core->counters.gate.circuit_open.add();
+    return call.refuse(
+        Error(ErrorCode::circuit_open,
+              fmt::format("The tool {} failed too often in a row and rests.", call.tool->name()),
+              {{"reason", "circuit_open"}, {"retry_after_ms", passage.wait.count()}}));
+}
+
+std::optional<Step> take_limits(Call& call) {
+    policy::Limiter& limiter = call.core->policy.state().limiter;
+    const policy::Limiter::Ask ask{call.tool.get(), &call.request.context};
+    if (limiter.unlimited(*call.rules, ask)) return std::nullopt;
+    Result<void> entered;
+    if (call.request.ticket.held()) {
+        call.ticket = std::move(call.request.ticket);
+        entered = limiter.enter(*call.rules, ask, call.ticket);
+    } else {
+        auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now());
+        if (taken) {
+            call.ticket = std::move(*taken);
+        } else {
+            entered = tl::unexpected(std::move(taken.error()));
+        }
+    }
+    if (entered) return std::nullopt;
+    call.core->counters.gate.limited.add();
+    return call.refuse(std::move(entered.error()));
+}
+
+std::optional<Step> take_resource(Call& call) {
+    if (!call.tool->resource_key() || call.hold.held()) return std::nullopt;
+    const Value* key = json::find(*call.arguments, *call.tool->resource_key());
+    if (key == nullptr) return std::nullopt;
+    if (call.waits_for_resource.empty()) {
+        call.waits_for_resource = fmt::format("{}\n{}\n{}", call.request.context.tenant,
+                                              call.tool->contract().connector_id, json::canonical(*key));
+        call.arm();
+    } else if (call.expired() || call.cancel_wanted()) {
+        return call.pending_or_give_up();
+    }
+    auto hold = call.core->policy.state().resources.acquire(call.waits_for_resource, call.ticket_number(),
+                                                            [self = call.weak_from_this()] {
+                                                                if (const auto alive = self.lock())
+                                                                    alive->wake();
+                                                            });
+    if (!hold) {
+        call.core->counters.gate.waited_for_resource.add();
+        return Step::pending;
+    }
+    call.hold = std::move(*hold);
+    return std::nullopt;
+}
+
+}  // namespace
+
+Step admit(Call& call) {
+    if (!call.admitted) {
+        if (auto step = check_loop(call)) return *step;
+        if (auto step = take_limits(call)) return *step;
+        if (auto step = check_breaker(call)) return *step;
+        call.admitted = true;
+    }
+    if (auto step = take_resource(call)) return *step;
+    if (auto block = call.core->policy.state().suppression.admit(*call.rules, call.question(),
+                                                                 call.core->clock().monotonic_now())) {
+        return suppressed(call, *block);
+    }
+    if (!call.grant_id.empty()) {
+        if (!call.core->policy.state().grants.use(call.grant_id, call.core->clock().wall_now())) {
+            return call.refuse(Error(ErrorCode::denied,
+                                     "The grant for this call was used up or has expired; call again.",
+                                     {{"reason", "grant_spent"}}));
+        }
+        call.core->counters.gate.by_grant.add();
+        call.note("gate", "granted", "grant " + call.grant_id);
+    }
+    return Step::next;
+}
+
+}  // namespace callgate::pipeline

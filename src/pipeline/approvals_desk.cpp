@@ -1,0 +1,111 @@
+#include "pipeline/approvals_desk.h"
+
+#include "base/ids.h"
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+
+namespace callgate::pipeline {
+namespace {
+
+AuditEvent event_about(const Approval& approval, std::string_view type, std::string_view by,
+                       std::string_view reason) {
+    AuditEvent event;
+    event.type = type;
+    event.outcome = "info";
+    event.stage = "approval";
+    event.approval_id = approval.id;
+    if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
+    event.trace_id = approval.trace_id;
+    event.tenant = approval.tenant;
+    event.principal = std::string(by);
+    event.task_id = approval.task_id;
+    event.step_id = approval.step_id;
+    event.tool = approval.tool;
+    event.action = approval.action;
+    event.risk = approval.risk;
+    event.autonomy = approval.autonomy;
+    event.detail = std::string(reason);
+    return event;
+}
+
+tl::unexpected<Error> no_such_approval() {
+    return fail(ErrorCode::denied, "There is no approval with this id.", {{"reason", "not_found"}});
+}
+
+}  // namespace
+
+std::vector<Approval> ApprovalsDesk::list(std::optional<ApprovalState> state) const {
+    return core_->ledger().approvals(state);
+}
+
+std::optional<Approval> ApprovalsDesk::get(std::string_view id) const {
+    return core_->ledger().approval(id);
+}
+
+Result<Approval> ApprovalsDesk::vote(std::string_view id, Vote vote) {
+    const auto approval = core_->ledger().approval(id);
+    if (!approval) return no_such_approval();
+    vote.at = core_->clock().wall_now();
+    const AuditEvent event =
+        event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
+    auto voted = core_->ledger().vote(id, std::move(vote), event);
+    if (voted) project_audit(*core_, event);
+    return voted;
+}
+
+Result<Approval> ApprovalsDesk::approve(std::string_view id, std::string_view approver, Assurance assurance,
+                                        std::string_view reason) {
+    Vote yes;
+    yes.approver = std::string(approver);
+    yes.assurance = assurance;
+    yes.reason = std::string(reason);
+    return vote(id, std::move(yes));
+}
+
+Result<Approval> ApprovalsDesk::deny(std::string_view id, std::string_view approver,
+                                     std::string_view reason) {
+    Vote no;
+    no.approver = std::string(approver);
+    no.approve = false;
+    no.reason = std::string(reason);
+    return vote(id, std::move(no));
+}
+
+Result<Approval> ApprovalsDesk::revoke(std::string_view id, std::string_view by) {
+    const auto approval = core_->ledger().approval(id);
+    if (!approval) return no_such_approval();
+    const AuditEvent event = event_about(*approval, "approval.revoked", by, {});
+    auto revoked = core_->ledger().revoke(id, by, event);
+    if (revoked) project_audit(*core_, event);
+    return revoked;
+}
+
+Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args arguments, std::string_view approver,
+                                               Assurance assurance, std::string_view reason) {
+    const auto approval = core_->ledger().approval(id);
+    if (!approval) return no_such_approval();
+    // Other arguments are another call: checked and decided anew, in the requester's name.
+    Request request;
+    request.tool = approval->tool;
+    request.action = approval->action;
+    request.arguments = std::move(arguments);
+    request.purpose = Purpose::ask;
+    Context& context = request.context;
+    context.tenant = approval->tenant;
+    context.principal = approval->requester;
+    context.scopes = approval->scopes;
+    context.autonomy = approval->autonomy;
+    context.trace_id = approval->trace_id;
+    context.task_id = approval->task_id;
+    context.step_id = approval->step_id;
+    context.idempotency_key = approval->idempotency_key;
+    const Outcome asked = core_->run(std::move(request));
+    if (asked.approval_id().empty()) return tl::unexpected(*asked.error());
+    auto approved = approve(asked.approval_id(), approver, assurance, reason);
+    if (!approved) return approved;
+    // Only now: a faulty edit leaves the request as it was.
+    if (asked.approval_id() != id) (void)revoke(id, approver);
+    return approved;
+}
+
+}  // namespace callgate::pipeline

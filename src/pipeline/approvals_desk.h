@@ -1,0 +1,31 @@
+// The approvals of one runtime, as people meet them.
+#pragma once
+
+#include <memory>
+
+#include <callgate/approvals.h>
+
+#include "pipeline/core.h"
+
+namespace callgate::pipeline {
+
+class ApprovalsDesk final : public Approvals {
+public:
+    explicit ApprovalsDesk(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
+
+    std::vector<Approval> list(std::optional<ApprovalState> state) const override;
+    std::optional<Approval> get(std::string_view id) const override;
+    Result<Approval> approve(std::string_view id, std::string_view approver, Assurance assurance,
+                             std::string_view reason) override;
+    Result<Approval> deny(std::string_view id, std::string_view approver, std::string_view reason) override;
+    Result<Approval> revoke(std::string_view id, std::string_view by) override;
+    Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
+                                    Assurance assurance, std::string_view reason) override;
+
+private:
+    Result<Approval> vote(std::string_view id, Vote vote);
+
+    std::shared_ptr<Runtime::Core> core_;
+};
+
+}  // namespace callgate::pipeline

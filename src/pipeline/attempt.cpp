@@ -1,0 +1,249 @@
+#include "pipeline/attempt.h"
+
+#include "base/guard.h"
+#include "base/ids.h"
+#include "base/utf8.h"
+#include "pipeline/projection.h"
+#include "pipeline/stored.h"
+#include "tool/action_hooks.h"
+
+namespace callgate::pipeline {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4'096;
+
+template <class Run>
+auto guarded(Run run) -> tl::expected<decltype(run()), ToolFailure> {
+    try {
+        return run();
+    } catch (...) {
+        return tl::unexpected(failure_from_exception());
+    }
+}
+
+// The handle an async tool holds. When the last one goes without an answer, there will be none.
+class AsyncAttempt final : public Attempt {
+public:
+    explicit AsyncAttempt(std::shared_ptr<AttemptState> state) : state_(std::move(state)) {}
+    ~AsyncAttempt() override {
+        state_->finish(
+            ToolReturn(tl::unexpected(ToolFailure::lost("The tool went away without an answer."))));
+    }
+    CallContext& context() override { return state_->context(); }
+    const Object& arguments() const override { return state_->arguments(); }
+    void finish(ToolReturn answer) override { state_->finish(std::move(answer)); }
+    IoHost& io() override { return state_->io(); }
+
+private:
+    std::shared_ptr<AttemptState> state_;
+};
+
+Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallContext& context,
+                  const std::string& probed_call, const Error& failure) {
+    switch (errand) {
+        case Errand::run: return run_guarded(body, arguments, context);
+        case Errand::preview: {
+            auto made = guarded([&] { return body.preview(arguments, context); });
+            if (!made) return Result<Preview>(tl::unexpected(std::move(made.error().error)));
+            return std::move(*made);
+        }
+        case Errand::probe: {
+            auto told = guarded([&] { return body.reconcile(probed_call, arguments, context); });
+            return told ? std::move(*told) : Reconciliation();
+        }
+        case Errand::compensate: return compensate(body.hooks(), failure, arguments, context);
+    }
+    return {};
+}
+
+}  // namespace
+
+ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context) {
+    auto answer = guarded([&] { return body.run(arguments, context); });
+    if (!answer) return tl::unexpected(std::move(answer.error()));
+    return std::move(*answer);
+}
+
+const Context& RunContext::caller() const {
+    return call_.request.context;
+}
+
+std::string RunContext::call_id() const {
+    return base::Uuid{call_.id}.to_string();
+}
+
+const std::string& RunContext::action() const {
+    return call_.request.action;
+}
+
+std::chrono::nanoseconds RunContext::time_left() const {
+    return call_.time_left();
+}
+
+std::stop_token RunContext::cancel() const {
+    if (watch_) call_.arm();  // an inline tool's deadline is watched only if the tool looks
+    return call_.stop_token();
+}
+
+void RunContext::progress(std::string_view message, std::optional<double> done, std::optional<double> total) {
+    Progress progress;
+    progress.message = std::string(base::truncate_to_bytes(message, kMaxMessage));
+    progress.done = done;
+    progress.total = total;
+    project_progress(call_, std::move(progress));
+}
+
+void RunContext::partial(Value content) {
+    Progress progress;
+    progress.partial = std::move(content);
+    project_progress(call_, std::move(progress));
+}
+
+Result<void> RunContext::with_secret(std::string_view key, const std::function<void(const Secret&)>& use) {
+    const auto& store = call_.core->options.secrets;
+    if (!store) {
+        return fail(ErrorCode::config_error,
+                    "This runtime has no secrets store; give it one in RuntimeOptions.",
+                    {{"reason", "no_secrets_store"}});
+    }
+    {
+        const std::lock_guard lock(call_.shared.mutex);
+        if (call_.shared.ended) {
+            return fail(ErrorCode::cancelled, "The call has ended; it gets no secrets any more.");
+        }
+    }
+    Result<void> known;
+    auto used = store->with_secret(call_.tool->contract().connector_id, key, [&](const Secret& secret) {
+        known = call_.secrets().add(secret.expose());
+        if (known) use(secret);
+    });
+    return known ? used : known;
+}
+
+Outcome RunContext::call(std::string_view tool, Args args) {
+    Request request;
+    request.tool = std::string(tool);
+    request.arguments = std::move(args);
+    request.context = call_.request.context;
+    request.context.idempotency_key.clear();
+    request.context.timeout.reset();
+    request.context.on_progress = nullptr;
+    request.context.cancel = call_.stop_token();
+    if (request.context.trace_id.empty()) request.context.trace_id = call_id();
+    request.parent = call_.id;
+    request.depth = call_.request.depth + 1;
+    request.latest = call_.deadline;
+    {
+        const std::lock_guard lock(call_.shared.mutex);
+        if (call_.shared.ended) {
+            request.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
+        }
+        request.secrets = call_.shared.secrets;
+    }
+    return call_.core->run(std::move(request));
+}
+
+AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
+                           std::string probed_call)
+    : call_(std::move(call)),
+      tool_(call_->tool),
+      arguments_(call_->arguments),
+      errand_(errand),
+      number_(number),
+      probed_call_(std::move(probed_call)),
+      failure_(errand == Errand::compensate ? call_->last_failure.error : Error()),
+      context_(*call_, number) {}
+
+void AttemptState::run() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (phase_ != Phase::running) return;
+    }
+    finish(run_errand(errand_, *tool_->body(), arguments(), context_, probed_call_, failure_));
+}
+
+void AttemptState::drop() {
+    finish(ToolReturn(tl::unexpected(
+        ToolFailure(Error(ErrorCode::cancelled, "The runtime ended before the tool began."), Applied::no))));
+}
+
+void AttemptState::finish(Answer answer) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (phase_ == Phase::running) {
+            phase_ = Phase::answered;
+            answer_ = std::move(answer);
+        } else {
+            if (phase_ != Phase::abandoned) return;
+            phase_ = Phase::taken;
+        }
+        if (phase_ == Phase::answered) answer = {};
+    }
+    if (std::holds_alternative<std::monostate>(answer)) {
+        call_->wake();
+    } else {
+        late(std::move(answer));
+    }
+}
+
+std::optional<Answer> AttemptState::take() {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != Phase::answered) return std::nullopt;
+    phase_ = Phase::taken;
+    return std::move(answer_);
+}
+
+bool AttemptState::abandon() {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != Phase::running) return false;
+    phase_ = Phase::abandoned;
+    return true;
+}
+
+void AttemptState::late(Answer answer) {
+    auto* told = std::get_if<ToolReturn>(&answer);
+    if (errand_ != Errand::run || told == nullptr) return;
+    call_->core->counters.dispatch.late_answers.add();
+    settle_late(*call_, number_, std::move(*told));
+}
+
+IoHost& AttemptState::io() {
+    return call_->core->io();
+}
+
+std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call) {
+    ToolBody& body = *call.tool->body();
+    const auto self = std::static_pointer_cast<Call>(call.shared_from_this());
+    auto state = std::make_shared<AttemptState>(self, errand, number, std::move(probed_call));
+    call.attempt = state;
+    const RunMode mode = body.mode();
+    if (mode == RunMode::inlined) {
+        state->run();
+        return std::nullopt;
+    }
+    call.arm();
+    if (mode == RunMode::async && errand == Errand::run) {
+        // What it throws instead of starting counts as its answer.
+        auto started = guarded([&] {
+            body.start(std::make_shared<AsyncAttempt>(state));
+            return true;
+        });
+        if (!started) state->finish(ToolReturn(tl::unexpected(std::move(started.error()))));
+        return std::nullopt;
+    }
+    if (call.core->pool.submit(state)) return std::nullopt;
+    call.attempt = nullptr;
+    return Error(ErrorCode::unavailable, "No thread is free to run the tool; try again later.",
+                 {{"reason", call.core->closing() ? "runtime_closing" : "no_thread"}});
+}
+
+void give_up(Call& call) {
+    if (!call.attempt) return;
+    if (call.attempt->abandon()) {
+        call.core->counters.dispatch.abandoned.add();
+        call.core->pool.abandon(call.attempt);
+    }
+    call.attempt = nullptr;
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,99 @@
+// One run of a tool's own code for a call: the tool itself, its preview, its probe, or the undoing of what
+// failed.
+//
+// It ends once. Whoever is first decides: the code's answer, or the call giving up on it. What the code
+// answers after it was given up is a late answer, which can still settle an unknown outcome.
+//
+// Threads: may be used from any thread. An abandoned run touches only this object and what is constant of its
+// call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <callgate/tool.h>
+
+#include "pipeline/call.h"
+#include "pipeline/worker_pool.h"
+
+namespace callgate::pipeline {
+
+/// What running code sees of its call.
+class RunContext : public CallContext {
+public:
+    /// `inlined`: on the thread that runs the call.
+    RunContext(Call& call, std::uint32_t number, bool inlined = false)
+        : call_(call), number_(number), watch_(inlined) {}
+
+    const Context& caller() const override;
+    std::string call_id() const override;
+    const std::string& action() const override;
+    std::uint32_t attempt() const override { return number_; }
+    std::chrono::nanoseconds time_left() const override;
+    std::stop_token cancel() const override;
+    void progress(std::string_view message, std::optional<double> done, std::optional<double> total) override;
+    void partial(Value content) override;
+    Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) override;
+    Outcome call(std::string_view tool, Args args) override;
+
+private:
+    Call& call_;
+    std::uint32_t number_;
+    bool watch_;
+};
+
+enum class Errand : std::uint8_t { run, preview, probe, compensate };
+
+using Answer = std::variant<std::monostate, ToolReturn, Result<Preview>, Reconciliation, Result<void>>;
+
+class AttemptState final : public PoolTask, public std::enable_shared_from_this<AttemptState> {
+public:
+    AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
+                 std::string probed_call = {});
+
+    void run() override;
+    void drop() override;
+
+    /// The first answer counts; later ones, and all after abandon(), are late.
+    void finish(Answer answer);
+    /// The answer, once there is one.
+    std::optional<Answer> take();
+    /// False: it has answered already.
+    bool abandon();
+
+    CallContext& context() noexcept { return context_; }
+    IoHost& io();
+    const Object& arguments() const noexcept { return arguments_->get_object(); }
+
+private:
+    void late(Answer answer);
+
+    enum class Phase : std::uint8_t { running, answered, abandoned, taken };
+    const std::shared_ptr<Call> call_;
+    const std::shared_ptr<const ToolEntry> tool_;
+    const std::shared_ptr<const Value> arguments_;
+    const Errand errand_;
+    const std::uint32_t number_;
+    const std::string probed_call_;
+    const Error failure_;  // what is to be undone
+    RunContext context_;
+    std::mutex mutex_;
+    Phase phase_ = Phase::running;
+    Answer answer_;
+};
+
+/// Begins an errand in the way the tool runs: inline ones have answered when this returns. The call's
+/// `attempt` is set. An error means that it could not begin.
+std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call = {});
+
+/// Gives up on what runs for the call.
+void give_up(Call& call);
+
+/// The tool's code with everything it may throw turned into a failure.
+ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context);
+
+}  // namespace callgate::pipeline

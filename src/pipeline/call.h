@@ -1,0 +1,214 @@
+// A call under way: one resumable object that carries everything the stages know about it.
+//
+// run() goes through the stages until the call has ended or has to wait; whoever it waits for wakes it, and
+// it goes on where it was, on the thread that woke it. A call that never waits never leaves its thread. It
+// ends exactly once, in settle; until then nobody is told an outcome.
+//
+// Threads: wake(), cancel() and expire() may come from any thread; everything else is touched only by the
+// thread that runs the call at the moment (run_ hands it over), but for what `shared` holds, which has its
+// own lock.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/approvals.h>
+#include <callgate/args.h>
+#include <callgate/context.h>
+#include <callgate/outcome.h>
+
+#include "base/clock.h"
+#include "base/sha256.h"
+#include "ledger/ledger.h"
+#include "pipeline/core.h"
+#include "pipeline/step.h"
+#include "pipeline/timers.h"
+#include "policy/decide.h"
+#include "policy/memory.h"
+#include "redact/redactor.h"
+#include "redact/secret_set.h"
+#include "tool/tool_entry.h"
+
+namespace callgate::pipeline {
+
+class AttemptState;
+
+enum class Purpose : std::uint8_t {
+    execute,
+    preview,  ///< only show what would happen
+    ask       ///< only ask for an approval (an edited one)
+};
+
+struct Request {
+    std::string tool;
+    std::string action = "call";
+    Args arguments;
+    Context context;
+    Purpose purpose = Purpose::execute;
+    std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
+    std::optional<Approval> approval;         ///< resume: the approval this call executes
+    std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
+    std::optional<std::chrono::milliseconds> timeout;
+    CallId parent{};
+    std::size_t depth = 0;
+    std::optional<base::MonotonicTime> latest;   ///< the parent's deadline
+    std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
+    policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
+};
+
+class Call final : public ledger::Waiter {
+public:
+    using Done = std::function<void(Call&)>;
+
+    Call(std::shared_ptr<Runtime::Core> owner, Request what);
+    ~Call() override;
+
+    // Driving.
+
+    /// Begins the call. `done` is called once, on the thread where it ends, perhaps before this returns.
+    void start(Done done);
+    /// Begins the call and waits for its end.
+    Outcome run_to_end();
+    void wake() override;
+    bool over() const noexcept { return run_.load(std::memory_order_acquire) == Run::over; }
+    void wait() const;
+    /// The caller lost interest, or the runtime ends.
+    void cancel();
+    /// The deadline passed.
+    void expire();
+
+    // For the stages.
+
+    /// The call is over, and this is why. `state` follows from the error's code.
+    Step refuse(Error why);
+    Step end(State state, Error why);
+    /// While waiting: goes on waiting, or gives up because the time is over or the call was called off.
+    /// Nothing has been dispatched then.
+    Step pending_or_give_up();
+    void note(std::string_view stage, std::string_view decision, std::string reason = {});
+    /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
+    void arm();
+    std::stop_token stop_token();
+    void request_stop();
+    bool cancel_wanted() const noexcept { return cancel_wanted_.load(std::memory_order_acquire); }
+    bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
+    std::chrono::nanoseconds time_left() const;
+    /// Masks what must not be seen; its secrets are those this call has used so far.
+    redact::Redactor redactor() const;
+    redact::SecretSet& secrets();
+    bool has_secrets() const;
+    void mask_preview();
+    void record_allowed();
+    std::shared_ptr<const Value> arguments_as_they_came() const;
+    void wake_at(base::MonotonicTime when);
+    std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    policy::Question question() const;
+    bool effectful() const noexcept { return effect != EffectClass::read; }
+
+    std::shared_ptr<Runtime::Core> core;
+    std::shared_ptr<const Runtime::Core::Observers> observers;  ///< null: nobody watches
+    Request request;
+    CallId id{};
+    base::MonotonicTime started{};
+    base::WallTime started_wall{};
+    base::MonotonicTime deadline{};
+    std::chrono::milliseconds timeout{};
+    OutcomeData outcome;
+
+    // resolve
+    std::shared_ptr<const ToolEntry> tool;
+    EffectClass effect = EffectClass::unsafe;
+    // validate
+    std::shared_ptr<const Value> arguments;
+    // classify
+    std::shared_ptr<const policy::Compiled> rules;  ///< the version this call is decided under
+    policy::RiskAnswer risk;
+    // replay, claim
+    bool has_fingerprint = false;
+    base::Sha256Digest fingerprint{};
+    std::string request_hash;
+    ledger::PeekReply peek;
+    ledger::ClaimReply claimed;
+    bool waits_for_key = false;
+    std::vector<AuditEvent> claim_events;
+    bool has_claim = false;
+    CallId claim_id{};  ///< under which the ledger has it: ours, or the first call's with this key
+    Reconciliation::Verdict probed = Reconciliation::Verdict::cannot_tell;
+    std::uint32_t epoch = 1;
+    // gate
+    policy::Answer answer;
+    std::optional<ledger::ApprovalUse> approval_use;
+    std::string grant_id;
+    ledger::OpenApprovalReply opened;
+    policy::Limiter::Ticket ticket;
+    policy::ResourceQueue::Hold hold;
+    std::string waits_for_resource;
+    AuditEvent opened_event;
+    std::uint64_t loop_hash = 0;
+    bool admitted = false;
+    bool probes_breaker = false;  ///< the one call that a resting breaker lets through to see
+    // dispatch
+    std::shared_ptr<AttemptState>
+        attempt;                  ///< what runs for this call now: the tool, its preview or its probe
+    std::uint32_t attempts = 0;   ///< as the ledger counts: over all owners of the key
+    std::uint32_t tries = 0;      ///< of this call alone
+    bool needs_dispatch = false;  ///< the next attempt has to pass the ledger's fence first
+    ToolFailure last_failure;
+    std::optional<base::MonotonicTime> retry_at;
+    base::MonotonicTime undo_until{};
+    ledger::DispatchReply dispatched;
+    ledger::AttemptEnd attempt_end = ledger::AttemptEnd::failed;
+    // settle
+    ledger::SettleReply settled;
+    ledger::ConcludeReply concluded;
+    bool terminal_recorded = false;  ///< the ledger has the terminal event already
+    bool call_logged = false;
+    bool entered = false;  ///< the tool's own code was entered
+
+    /// Where a stage that waits goes on; each stage starts at 0.
+    int phase = 0;
+
+    /// What a running tool may touch while others run the call.
+    struct Shared {
+        mutable std::recursive_mutex
+            mutex;  // held while the caller's progress function runs, which may call us again
+        bool ended = false;
+        std::uint64_t progress = 0;
+        std::optional<Partial> partial;
+        std::shared_ptr<redact::SecretSet> secrets;
+    } shared;
+
+private:
+    friend class Runtime::Core;
+    void run();
+    void finish();
+    void disarm();
+    void settle_deadline();
+
+    enum class Run : std::uint8_t { waiting, running, woken, over };
+    std::atomic<Run> run_{Run::running};
+    std::size_t stage_ = 0;
+    Done done_;
+
+    std::atomic<bool> cancel_wanted_{false};
+    std::atomic<bool> expired_{false};
+    std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
+    bool armed_ = false;
+    bool has_deadline_ = false;
+    TimerId timer_ = 0;
+    TimerId second_timer_ = 0;
+    std::mutex stop_mutex_;
+    std::optional<std::stop_source> stop_;
+    std::optional<std::stop_callback<std::function<void()>>> on_cancel_;
+};
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,22 @@
+#include "pipeline/classify.h"
+
+#include <fmt/format.h>
+
+#include "pipeline/call.h"
+
+namespace callgate::pipeline {
+
+Step classify(Call& call) {
+    call.rules = call.core->policy.state().current();
+    call.risk = policy::classify(*call.rules, call.question());
+    if (call.risk.risk != call.risk.base) call.core->counters.classify.raised.add();
+    if (call.request.context.trace) {
+        call.note("classify", to_string(call.risk.risk),
+                  call.risk.risk == call.risk.base
+                      ? std::string("as the contract says")
+                      : fmt::format("raised from {}", to_string(call.risk.base)));
+    }
+    return Step::next;
+}
+
+}  // namespace callgate::pipeline

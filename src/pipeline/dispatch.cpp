@@ -1,0 +1,267 @@
+#include "pipeline/dispatch.h"
+
+#include <fmt/format.h>
+
+#include "base/guard.h"
+#include "pipeline/attempt.h"
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+#include "pipeline/retry.h"
+#include "pipeline/stored.h"
+#include "tool/action_hooks.h"
+
+namespace callgate::pipeline {
+namespace {
+
+enum Phase : int { kBegin, kRunning, kGivenBack, kResting, kFence, kFenced, kCompensating };
+
+Step timed_out(Call& call) {
+    call.outcome.safe_new_key = !call.effectful();
+    call.attempt_end = ledger::AttemptEnd::ambiguous;
+    Error error(
+        ErrorCode::timed_out,
+        fmt::format("The tool {} did not answer within {} ms.", call.tool->name(), call.timeout.count()),
+        {{"timeout_ms", call.timeout.count()},
+         {"timeout_seconds", static_cast<double>(call.timeout.count()) / 1000}});
+    return call.end(call.effectful() ? State::unknown : State::timed_out, std::move(error));
+}
+
+Step called_off(Call& call) {
+    call.outcome.safe_new_key = !call.effectful();
+    call.attempt_end = ledger::AttemptEnd::ambiguous;
+    return call.end(call.effectful() ? State::unknown : State::cancelled,
+                    Error(ErrorCode::cancelled, "The call was called off while the tool ran."));
+}
+
+Step failed(Call& call, ToolFailure failure) {
+    const bool untouched = failure.applied == Applied::no || !call.effectful();
+    call.outcome.safe_new_key = untouched;
+    switch (failure.applied) {
+        case Applied::no: call.attempt_end = ledger::AttemptEnd::not_applied; break;
+        case Applied::told: call.attempt_end = ledger::AttemptEnd::failed; break;
+        case Applied::maybe: call.attempt_end = ledger::AttemptEnd::ambiguous; break;
+    }
+    if (failure.error.code == ErrorCode::rate_limited && failure.retry_after) {
+        call.tool->live().rate_limited_until(std::chrono::time_point_cast<std::chrono::microseconds>(
+            call.core->clock().wall_now() + *failure.retry_after));
+        failure.error.details["retry_after_ms"] = failure.retry_after->count();
+    }
+    const ErrorCode code = failure.error.code;
+    if (failure.applied == Applied::maybe && call.effectful()) {
+        return call.end(State::unknown, std::move(failure.error));
+    }
+    const State state = code == ErrorCode::cancelled   ? State::cancelled
+                        : code == ErrorCode::timed_out ? State::timed_out
+                                                       : State::failed;
+    return call.end(state, std::move(failure.error));
+}
+
+// The attempt is over and another one follows: the ledger gets the claim back first.
+Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
+    call.core->counters.dispatch.retries.add();
+    project_retry(call);
+    call.retry_at = call.core->clock().monotonic_now() + delay;
+    if (!call.has_claim) {
+        call.phase = kResting;
+        return Step::next;
+    }
+    ledger::SettleRequest request;
+    request.call_id = call.claim_id;
+    request.epoch = call.epoch;
+    request.attempt = call.attempts;
+    request.end =
+        failure.applied == Applied::no ? ledger::AttemptEnd::not_applied : ledger::AttemptEnd::ambiguous;
+    request.last = false;
+    call.settled = {};
+    call.phase = kGivenBack;
+    if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
+        return Step::pending;
+    }
+    call.settled.ready = true;
+    return Step::next;
+}
+
+// An action may know how to undo what it did before it failed.
+Step undo_or_fail(Call& call) {
+    const ActionHooks* hooks = call.tool->body()->hooks();
+    if (!can_compensate(hooks) || call.last_failure.applied != Applied::told ||
+        begin(call, Errand::compensate, call.attempts)) {
+        return failed(call, std::move(call.last_failure));
+    }
+    call.arm();
+    call.undo_until = call.core->clock().monotonic_now() + hooks->compensation_timeout;
+    call.wake_at(call.undo_until);
+    call.phase = kCompensating;
+    return Step::next;
+}
+
+Step compensating(Call& call) {
+    Object& details = call.last_failure.error.details;
+    if (auto answer = call.attempt->take()) {
+        call.attempt = nullptr;
+        const auto* undone = std::get_if<Result<void>>(&*answer);
+        details["compensated"] = undone != nullptr && undone->has_value();
+        if (undone != nullptr && !undone->has_value())
+            details["compensation_error"] = undone->error().message;
+    } else if (call.cancel_wanted() || call.expired() ||
+               call.core->clock().monotonic_now() >= call.undo_until) {
+        give_up(call);
+        details["compensated"] = false;
+        details["compensation_error"] = "It did not end in time.";
+    } else {
+        return Step::pending;
+    }
+    return failed(call, std::move(call.last_failure));
+}
+
+Step handle(Call& call, ToolReturn answer) {
+    if (answer) {
+        call.outcome.result = std::move(*answer);
+        call.attempt_end = ledger::AttemptEnd::succeeded;
+        call.phase = -1;
+        return Step::next;
+    }
+    call.last_failure = std::move(answer.error());
+    if (const auto delay = next_attempt_in(call, call.last_failure)) {
+        return give_back(call, call.last_failure, *delay);
+    }
+    return undo_or_fail(call);
+}
+
+Step begin_attempt(Call& call) {
+    if (call.request.context.cancel.stop_requested() || call.cancel_wanted()) {
+        call.attempt_end = ledger::AttemptEnd::not_applied;
+        return call.end(State::cancelled,
+                        Error(ErrorCode::cancelled, "The call was called off before the tool began."));
+    }
+    if (call.needs_dispatch) {
+        call.phase = kFence;
+        return Step::next;
+    }
+    ++call.tries;
+    if (!call.has_claim) call.attempts = call.tries;
+    call.core->counters.dispatch.attempts.add();
+    if (call.tries == 1 && call.tool->contract().retry.max_retries > 0)
+        call.tool->live().count_first_attempt();
+    call.entered = true;
+    call.needs_dispatch = true;  // the claim came with the first dispatch; each further one passes the fence
+    ToolBody& body = *call.tool->body();
+    if (body.mode() == RunMode::inlined) {
+        RunContext context(call, call.tries, true);
+        ToolReturn answer = run_guarded(body, call.arguments->get_object(), context);
+        if (call.core->clock().monotonic_now() > call.deadline)
+            call.note("dispatch", "late", "an inline tool overran");
+        return handle(call, std::move(answer));
+    }
+    call.phase = kRunning;
+    if (auto error = begin(call, Errand::run, call.attempts)) {
+        call.attempt_end = ledger::AttemptEnd::not_applied;
+        return call.refuse(std::move(*error));
+    }
+    return Step::next;
+}
+
+Step running(Call& call) {
+    if (auto answer = call.attempt->take()) {
+        call.attempt = nullptr;
+        return handle(call, std::move(std::get<ToolReturn>(*answer)));
+    }
+    if (call.cancel_wanted()) {
+        give_up(call);
+        return called_off(call);
+    }
+    if (call.expired()) {
+        give_up(call);
+        return timed_out(call);
+    }
+    return Step::pending;
+}
+
+Step given_back(Call& call) {
+    if (!call.settled.ready.load()) return Step::pending;
+    if (call.settled.error || !call.settled.settled.accepted) {
+        call.core->counters.dispatch.fenced.add();
+        return failed(call, std::move(call.last_failure));
+    }
+    call.phase = kResting;
+    return Step::next;
+}
+
+Step rest(Call& call) {
+    if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.last_failure));
+    if (call.core->clock().monotonic_now() < *call.retry_at) {
+        call.arm();
+        call.wake_at(*call.retry_at);
+        return Step::pending;
+    }
+    call.retry_at.reset();
+    call.phase = call.has_claim ? kFence : kBegin;
+    if (!call.has_claim) call.needs_dispatch = false;
+    return Step::next;
+}
+
+Step pass_fence(Call& call) {
+    if (!call.has_claim) {
+        call.needs_dispatch = false;
+        call.phase = kBegin;
+        return Step::next;
+    }
+    ledger::DispatchRequest request;
+    request.call_id = call.claim_id;
+    request.epoch = call.epoch;
+    request.owner = call.core->owner;
+    request.definition_hash = call.tool->definition_hash();
+    AuditEvent attempted = make_event(call, "tool_call.attempted", "info", "dispatch");
+    attempted.attempt = call.attempts + 1;
+    if (call.core->audit_wanted()) call.claim_events = {attempted};
+    request.events.push_back(std::move(attempted));
+    call.dispatched = {};
+    call.phase = kFenced;
+    if (call.core->ledger().dispatch(std::move(request), call.dispatched, call) == ledger::Io::pending) {
+        call.arm();
+        return Step::pending;
+    }
+    call.dispatched.ready = true;
+    return Step::next;
+}
+
+Step fenced(Call& call) {
+    if (!call.dispatched.ready.load()) return Step::pending;
+    if (call.dispatched.error) {
+        call.attempt_end = ledger::AttemptEnd::not_applied;
+        return call.refuse(std::move(*call.dispatched.error));
+    }
+    if (call.dispatched.fenced) {
+        call.core->counters.dispatch.fenced.add();
+        call.has_claim = false;
+        call.outcome.safe_new_key = false;
+        return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
+                                 {{"reason", "taken_over"}}));
+    }
+    for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
+    call.attempts = call.dispatched.attempt;
+    call.needs_dispatch = false;
+    call.phase = kBegin;
+    return Step::next;
+}
+
+}  // namespace
+
+Step dispatch(Call& call) {
+    for (;;) {
+        Step step = Step::next;
+        switch (call.phase) {
+            case kBegin: step = begin_attempt(call); break;
+            case kRunning: step = running(call); break;
+            case kGivenBack: step = given_back(call); break;
+            case kResting: step = rest(call); break;
+            case kFence: step = pass_fence(call); break;
+            case kFenced: step = fenced(call); break;
+            case kCompensating: step = compensating(call); break;
+            default: call.note("dispatch", "answered"); return Step::next;
+        }
+        if (step != Step::next) return step;
+    }
+}
+
+}  // namespace callgate::pipeline

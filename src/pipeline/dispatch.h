@@ -1,0 +1,23 @@
+// Stage 8, dispatch: the tool runs.
+//
+// Inline tools here and now, plain functions on the pool, async ones wherever they like. The deadline covers
+// all attempts; at it, and when the call is called off, the answer goes out at once and the tool is left to
+// itself. Another attempt is made only if the contract says so, and only where nothing can have happened or
+// repeating does no harm.
+#pragma once
+
+#include "pipeline/step.h"
+
+namespace callgate::pipeline {
+
+struct DispatchCounters {
+    Counter attempts;
+    Counter retries;
+    Counter abandoned;
+    Counter late_answers;
+    Counter fenced;  ///< another owner had taken the call over
+};
+
+Step dispatch(Call& call);
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,160 @@
+#include "pipeline/gate.h"
+
+#include <fmt/format.h>
+
+#include "pipeline/admission.h"
+#include "pipeline/approval_gate.h"
+#include "pipeline/attempt.h"
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+
+namespace callgate::pipeline {
+namespace {
+
+enum Phase : int { kDecide, kPreviewing, kAsk, kAsked, kAdmit };
+
+Step deny(Call& call) {
+    call.core->counters.gate.denied.add();
+    Object details{{"reason", call.answer.rule != nullptr ? "rule" : "matrix"},
+                   {"risk", to_string(call.risk.risk)}};
+    if (call.answer.rule != nullptr) details["rule"] = call.answer.rule->id;
+    return call.refuse(Error(ErrorCode::denied, policy::reason(call.answer, call.question(), call.risk.risk),
+                             std::move(details)));
+}
+
+// The call only shows what would happen, and ends with that.
+bool only_preview(const Call& call) {
+    return call.request.purpose == Purpose::preview || call.request.context.autonomy == Autonomy::a0;
+}
+
+Step previewed(Call& call) {
+    call.core->counters.gate.previewed.add();
+    std::string message = call.outcome.preview->supported
+                              ? "Only a preview was made; nothing was run."
+                              : std::string("This tool does not support dry-run preview.");
+    return call.end(State::previewed,
+                    Error(ErrorCode::preview_required, std::move(message),
+                          {{"gate", "preview"}, {"supported", call.outcome.preview->supported}}));
+}
+
+Step needs_approval(Call& call) {
+    call.core->counters.gate.needs_approval.add();
+    call.outcome.approval_id = call.opened.approval.id;
+    if (call.answer.gate == Gate::preview) return previewed(call);
+    return call.refuse(Error(ErrorCode::approval_required,
+                             fmt::format("This call needs a person's approval: {}", call.opened.approval.why),
+                             {{"approval_id", call.opened.approval.id},
+                              {"joined", call.opened.joined},
+                              {"how_to_approve", call.opened.approval.how_to_approve}}));
+}
+
+void no_preview(Call& call) {
+    call.outcome.preview.emplace("This tool does not support dry-run preview.");
+    call.outcome.preview->supported = false;
+}
+
+Step decide(Call& call) {
+    call.answer = policy::decide(*call.rules, call.question(), call.risk.risk);
+    if (call.request.context.trace) {
+        call.note("gate", to_string(call.answer.gate),
+                  policy::reason(call.answer, call.question(), call.risk.risk));
+    }
+    if (call.answer.gate == Gate::deny) return deny(call);
+    const bool asks = call.answer.gate != Gate::allow || call.request.purpose == Purpose::ask;
+    if (!asks && call.request.purpose == Purpose::execute && !call.request.approval) {
+        call.phase = kAdmit;
+        return Step::next;
+    }
+    if (only_preview(call)) {
+        call.phase = kPreviewing;
+        return Step::next;
+    }
+    if (call.request.purpose == Purpose::execute) {
+        if (const auto step = use_given_approval(call)) {
+            call.phase = kAdmit;
+            return *step;
+        }
+        if (call.answer.gate == Gate::confirm) {
+            if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
+                call.grant_id = *grant;
+                call.phase = kAdmit;
+                return Step::next;
+            }
+        }
+    }
+    call.phase = kPreviewing;
+    return Step::next;
+}
+
+// Runs the tool's preview, if it has one.
+Step preview(Call& call) {
+    if (!call.attempt) {
+        if (!call.tool->body()->has_preview()) {
+            no_preview(call);
+        } else if (auto error = begin(call, Errand::preview, 0)) {
+            return call.refuse(std::move(*error));
+        }
+    }
+    if (call.attempt) {
+        auto answer = call.attempt->take();
+        if (!answer) return call.pending_or_give_up();
+        call.attempt = nullptr;
+        auto* made = std::get_if<Result<Preview>>(&*answer);
+        if (made != nullptr && *made) {
+            call.outcome.preview = std::move(**made);
+        } else if (only_preview(call) && made != nullptr) {
+            return call.refuse(std::move(made->error()));
+        } else {
+            no_preview(call);
+            call.outcome.preview->summary = "The preview failed.";
+        }
+    }
+    if (call.has_secrets()) call.mask_preview();
+    if (only_preview(call)) return previewed(call);
+    call.phase = kAsk;
+    return Step::next;
+}
+
+Step ask(Call& call) {
+    ledger::OpenApprovalRequest request = approval_request(call);
+    // The event that ends this call goes on the record with the approval: both or neither.
+    AuditEvent event = make_event(call, "gate.required", "info", "gate");
+    event.approval_id = request.approval.id;
+    event.detail = request.approval.why;
+    if (call.answer.gate == Gate::preview) event.type = "gate.preview";
+    call.opened_event = event;
+    request.events.push_back(std::move(event));
+    call.phase = kAsked;
+    if (call.core->ledger().open_approval(std::move(request), call.opened, call) == ledger::Io::pending) {
+        call.arm();
+        return Step::pending;
+    }
+    call.opened.ready = true;
+    return Step::next;
+}
+
+Step asked(Call& call) {
+    if (!call.opened.ready.load()) return call.pending_or_give_up();
+    if (call.opened.error) return call.refuse(std::move(*call.opened.error));
+    call.terminal_recorded = !call.opened.joined;
+    if (call.terminal_recorded) project_audit(*call.core, call.opened_event);
+    return needs_approval(call);
+}
+
+}  // namespace
+
+Step gate(Call& call) {
+    for (;;) {
+        Step step = Step::next;
+        switch (call.phase) {
+            case kDecide: step = decide(call); break;
+            case kPreviewing: step = preview(call); break;
+            case kAsk: step = ask(call); break;
+            case kAsked: step = asked(call); break;
+            default: return admit(call);
+        }
+        if (step != Step::next) return step;
+    }
+}
+
+}  // namespace callgate::pipeline

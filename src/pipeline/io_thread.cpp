@@ -1,0 +1,51 @@
+#include "pipeline/io_thread.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+namespace callgate::pipeline {
+
+struct IoThread::Own {
+    boost::asio::io_context io{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{io.get_executor()};
+    std::thread thread;
+    std::atomic<std::thread::id> id{};
+};
+
+IoThread::IoThread() : own_(std::make_shared<Own>()) {
+    own_->thread = std::thread([own = own_] {
+        own->id.store(std::this_thread::get_id());
+        own->io.run();
+    });
+}
+
+IoThread::IoThread(boost::asio::any_io_executor lent) : lent_(std::move(lent)) {}
+
+IoThread::~IoThread() {
+    stop();
+}
+
+boost::asio::any_io_executor IoThread::executor() {
+    return own_ ? boost::asio::any_io_executor(own_->io.get_executor()) : lent_;
+}
+
+bool IoThread::on_this_thread() const noexcept {
+    return own_ && own_->id.load() == std::this_thread::get_id();
+}
+
+bool IoThread::run_one() {
+    return own_ && own_->io.run_one() > 0;
+}
+
+void IoThread::stop() {
+    if (!own_ || !own_->thread.joinable()) return;
+    own_->guard.reset();
+    own_->io.stop();
+    if (own_->thread.get_id() == std::this_thread::get_id()) {
+        own_->thread.detach();
+    } else {
+        own_->thread.join();
+    }
+}
+
+}  // namespace callgate::pipeline

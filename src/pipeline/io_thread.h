@@ -1,0 +1,35 @@
+// The io context on which coroutine tools run: the runtime's own, on one thread, or one that the host lends.
+//
+// Threads: may be used from any thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include <callgate/async.h>
+
+namespace callgate::pipeline {
+
+class IoThread final : public IoHost {
+public:
+    /// The runtime's own, which starts its thread.
+    IoThread();
+    /// The host's, which the host runs.
+    explicit IoThread(boost::asio::any_io_executor lent);
+    ~IoThread() override;
+
+    boost::asio::any_io_executor executor() override;
+    bool on_this_thread() const noexcept;
+    /// On the io thread itself: does other work instead of blocking it. False: there is nothing to do that
+    /// for (lent).
+    bool run_one();
+    void stop();
+
+private:
+    struct Own;
+    std::shared_ptr<Own> own_;  // the thread's too
+    boost::asio::any_io_executor lent_;
+};
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,51 @@
+#include "pipeline/key.h"
+
+#include "base/encoding.h"
+#include "json/pointer.h"
+#include "ledger/digest.h"
+
+namespace callgate::pipeline {
+
+ledger::KeyScope key_scope(const Call& call) {
+    const Context& context = call.request.context;
+    return {context.tenant, context.principal, call.request.tool, context.idempotency_key};
+}
+
+std::string target_text(const Call& call) {
+    if (!call.tool->target()) return {};
+    const Value* target = json::find(*call.arguments, *call.tool->target());
+    return target == nullptr ? std::string() : json::canonical(*target);
+}
+
+void need_fingerprint(Call& call) {
+    if (call.has_fingerprint) return;
+    call.has_fingerprint = true;
+    const std::string target = target_text(call);
+    call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
+        call.tool->name(), call.tool->definition_hash(), call.request.action, *call.arguments, target));
+    call.request_hash = base::hex_encode(
+        std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
+}
+
+Error key_error(const Call& call, ledger::ClaimVerdict verdict) {
+    const std::string& key = call.request.context.idempotency_key;
+    switch (verdict) {
+        case ledger::ClaimVerdict::key_reused:
+            return {ErrorCode::key_reused,
+                    "The idempotency key '" + key + "' was used for a call with other arguments."};
+        case ledger::ClaimVerdict::key_expired:
+            return {ErrorCode::key_expired,
+                    "The idempotency key '" + key + "' was used before; its outcome is no longer kept."};
+        case ledger::ClaimVerdict::unknown:
+            return {ErrorCode::outcome_unknown,
+                    "The call with the idempotency key '" + key +
+                        "' may or may not have taken effect, and is not run again until a person has "
+                        "resolved it.",
+                    {{"reason", "unresolved"}}};
+        default:
+            return {ErrorCode::in_progress,
+                    "The call with the idempotency key '" + key + "' is still running."};
+    }
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,45 @@
+// The log lines of a call, in the form that S2 gave them.
+//
+//     TOOL_CALL tool=read_file args={'path': '/etc/hosts'}
+//     TOOL_SUCCESS tool=read_file duration=12ms content='127.0.0.1 localhost'
+//     TOOL_FAILED tool=read_file duration=3ms error=[timeout_error] Tool execution timed out after 30s
+//
+// Each is one line whatever the call contained: quotes, backslashes, control characters and characters that
+// change the direction of text are escaped, and a tool's name holds no space. Arguments are masked by name
+// and by value while they are written. Every part is bounded. The level is the caller's: INFO, INFO, WARNING.
+//
+// Threads: all functions may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <callgate/json.h>
+
+#include "redact/redactor.h"
+
+namespace callgate::pipeline {
+
+inline constexpr std::size_t kLogArgumentsBytes = 2'000;     ///< then "..."
+inline constexpr std::size_t kLogContentCharacters = 100;    ///< then "..."
+inline constexpr std::size_t kLogMessageCharacters = 1'000;  ///< then "..."
+inline constexpr std::size_t kLogNameCharacters = 128;       ///< then "..."
+
+/// Arguments in Python's notation. Those that are no object were refused: of them only kind and size are
+/// told, since nothing in them can be masked by name.
+void tool_call_line(std::string& out, std::string_view tool, const Value& arguments,
+                    const redact::Redactor& redactor);
+
+/// Without content there is no `content` field. Content is expected to be masked already, as results are.
+void tool_success_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+                       std::string_view content);
+
+void tool_failed_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+                      std::string_view s2_code, std::string_view message);
+
+/// Somebody asked for a tool that is not registered: at WARNING, beside the call's own lines.
+void security_warning_line(std::string& out, std::string_view tool, std::string_view principal);
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,180 @@
+#include "pipeline/log_line_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace callgate::pipeline {
+namespace {
+
+/// Bytes that a string in either quotes can hold as they are.
+constexpr std::array<bool, 256> kPlain = [] {
+    std::array<bool, 256> table{};
+    for (std::size_t c = 0x20; c < 0x7f; ++c) table[c] = c != '\\' && c != '\'' && c != '"';
+    return table;
+}();
+
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+/// Spaces other than the space, invisible characters, line separators, direction controls, tags.
+constexpr std::array<Range, 13> kUnprintable{{{0x00, 0x1f},
+                                              {0x7f, 0xa0},
+                                              {0xad, 0xad},
+                                              {0x61c, 0x61c},
+                                              {0x1680, 0x1680},
+                                              {0x180e, 0x180e},
+                                              {0x2000, 0x200f},
+                                              {0x2028, 0x202f},
+                                              {0x205f, 0x206f},
+                                              {0x3000, 0x3000},
+                                              {0xfeff, 0xfeff},
+                                              {0xfff9, 0xfffb},
+                                              {0xe0000, 0xe007f}}};
+
+bool is_printable(char32_t c) {
+    return std::none_of(kUnprintable.begin(), kUnprintable.end(),
+                        [c](const Range& range) { return c >= range.first && c <= range.last; });
+}
+
+/// One character of a text: its bytes, and what stands for it if it cannot stand itself.
+struct Character {
+    std::size_t bytes = 1;
+    std::array<char, 10> escape{};
+    std::size_t escape_size = 0;  ///< 0: it stands for itself
+
+    std::string_view escaped() const { return {escape.data(), escape_size}; }
+
+    void put(char c) { escape[escape_size++] = c; }
+    void put_hex(char letter, char32_t value, int digits) {
+        constexpr std::string_view kHex = "0123456789abcdef";
+        put('\\');
+        put(letter);
+        for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) put(kHex[value >> shift & 15]);
+    }
+};
+
+char32_t decode(std::string_view sequence) {
+    const auto at = [&](std::size_t i) {
+        return static_cast<char32_t>(static_cast<unsigned char>(sequence[i]));
+    };
+    switch (sequence.size()) {
+        case 2: return (at(0) & 0x1f) << 6 | (at(1) & 0x3f);
+        case 3: return (at(0) & 0x0f) << 12 | (at(1) & 0x3f) << 6 | (at(2) & 0x3f);
+        case 4: return (at(0) & 0x07) << 18 | (at(1) & 0x3f) << 12 | (at(2) & 0x3f) << 6 | (at(3) & 0x3f);
+        default: return at(0);
+    }
+}
+
+/// The first character of `text`. `quote` is escaped by a backslash, as the backslash is.
+Character first_of(std::string_view text, char quote) {
+    Character out;
+    out.bytes = base::utf8_sequence_length(text);
+    if (out.bytes == 0) {
+        out.bytes = 1;
+        out.put_hex('u', 0xdc00 + static_cast<unsigned char>(text[0]), 4);
+        return out;
+    }
+    const char32_t c = decode(text.substr(0, out.bytes));
+    if (c == '\\' || c == static_cast<char32_t>(quote)) {
+        out.put('\\');
+        out.put(static_cast<char>(c));
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+        out.put('\\');
+        out.put(c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+    } else if (!is_printable(c)) {
+        if (c < 0x100) {
+            out.put_hex('x', c, 2);
+        } else if (c < 0x10000) {
+            out.put_hex('u', c, 4);
+        } else {
+            out.put_hex('U', c, 8);
+        }
+    }
+    return out;
+}
+
+std::size_t plain_run(std::string_view text) {
+    std::size_t i = 0;
+    while (i < text.size() && kPlain[static_cast<unsigned char>(text[i])]) ++i;
+    return i;
+}
+
+}  // namespace
+
+void PythonText::real(double number) {
+    if (std::isnan(number)) return token("nan");
+    if (std::isinf(number)) return token(number > 0 ? "inf" : "-inf");
+    // As Python's repr(): the fewest digits; an exponent below 1e-4 and from 1e16 on.
+    const double size = std::fabs(number);
+    const bool fixed = number == 0 || (size >= 1e-4 && size < 1e16);
+    std::array<char, 40> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                                   fixed ? std::chars_format::fixed : std::chars_format::scientific)
+                         .ptr;
+    std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+    token(text);
+    if (fixed && text.find('.') == std::string_view::npos) token(".0");
+}
+
+void PythonText::string(std::string_view text) {
+    std::size_t plain = plain_run(text);
+    if (plain == text.size() && plain + 2 <= room() && !full_) [[likely]] {
+        *next_++ = '\'';
+        std::memcpy(next_, text.data(), plain);
+        next_ += plain;
+        *next_++ = '\'';
+        return;
+    }
+    const bool some_single = text.find('\'', plain) != std::string_view::npos;
+    const bool some_double = text.find('"', plain) != std::string_view::npos;
+    const char quote = some_single && !some_double ? '"' : '\'';
+    const std::string_view mark(&quote, 1);
+    token(mark);
+    while (!full_ && !text.empty()) {
+        if (plain > 0) {
+            const std::size_t fits = std::min(plain, room());
+            token(text.substr(0, fits));
+            full_ = full_ || fits < plain;
+            text.remove_prefix(fits);
+        } else {
+            const Character c = first_of(text, quote);
+            token(c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes));
+            text.remove_prefix(c.bytes);
+        }
+        plain = plain_run(text);
+    }
+    token(mark);
+}
+
+bool append_escaped(std::string& out, std::string_view text, std::size_t max_characters, EscapeRule rule) {
+    std::size_t left = max_characters;
+    while (left > 0 && !text.empty()) {
+        std::size_t plain = std::min(plain_run(text), left);
+        if (rule.spaces) plain = std::min(plain, text.find(' '));
+        if (plain > 0) {
+            out += text.substr(0, plain);
+            text.remove_prefix(plain);
+            left -= plain;
+            continue;
+        }
+        if (text[0] == ' ') {
+            out += "\\x20";
+            text.remove_prefix(1);
+        } else {
+            const char quote = !rule.only_single_quotes && text[0] == '"' ? '"' : '\'';
+            const Character c = first_of(text, quote);
+            out += c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes);
+            text.remove_prefix(c.bytes);
+        }
+        --left;
+    }
+    return text.empty();
+}
+
+}  // namespace callgate::pipeline

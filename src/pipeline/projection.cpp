@@ -1,0 +1,264 @@
+#include "pipeline/projection.h"
+
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/error_table.h"
+#include "base/error_views.h"
+#include "base/ids.h"
+#include "base/utf8.h"
+#include "pipeline/log_line.h"
+
+namespace callgate::pipeline {
+namespace {
+
+// What an observer throws is its own fault and must not become the call's.
+template <class Tell>
+void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Tell to) {
+    if (observers == nullptr) return;
+    for (const auto& observer : *observers) {
+        try {
+            to(*observer);
+        } catch (...) {
+            core.counters.observer_faults.add();
+        }
+    }
+}
+
+base::CallFacts facts_of(const Call& call) {
+    base::CallFacts facts;
+    facts.in_process = call.outcome.in_process;
+    facts.dispatched = call.entered;
+    facts.effectful = call.effectful();
+    facts.idempotent = call.effect == EffectClass::read || call.effect == EffectClass::keyed;
+    return facts;
+}
+
+// The arguments as they came, for those who look before they are checked. Of text that is no JSON only the
+// size is told: nothing in it can be masked by name.
+Value raw_arguments(const Call& call) {
+    if (call.arguments) return *call.arguments;
+    const Args& args = call.request.arguments;
+    if (const Value* value = args.value()) return *value;
+    std::string_view text;
+    if (const auto* view = args.view()) text = *view;
+    if (const auto* own = args.text()) text = *own;
+    if (text.empty()) return Object();
+    if (auto parsed = json::parse(text, call.core->options.argument_limits)) return std::move(*parsed);
+    return Value(fmt::format("<{} bytes that are no JSON>", text.size()));
+}
+
+class LazyArguments final : public LazyValue {
+public:
+    explicit LazyArguments(const Call& call) : call_(call) {}
+    Value get() const override { return call_.redactor().redact(raw_arguments(call_)); }
+
+private:
+    const Call& call_;
+};
+
+class LazyResult final : public LazyValue {
+public:
+    explicit LazyResult(const Call& call) : call_(call) {}
+    Value get() const override { return call_.redactor().redact(Outcome(call_.outcome).content()); }
+
+private:
+    const Call& call_;
+};
+
+TelemetryEvent telemetry(const Call& call, TelemetryEvent::Name name) {
+    TelemetryEvent event;
+    event.name = name;
+    event.tool = call.request.tool;
+    event.action = call.request.action;
+    event.call_id = call.id;
+    event.trace_id = call.request.context.trace_id;
+    event.at = call.started_wall;
+    return event;
+}
+
+// What the success line shows of a result; `made` holds the text if it has to be made.
+std::string_view success_text(const Call& call, std::string& made) {
+    const Value& value = call.outcome.result.value;
+    if (call.outcome.result.blocks.empty()) {
+        if (const auto* text = value.if_string()) return {text->data(), text->size()};
+        if (value.is_null()) return {};
+    }
+    made = Outcome(call.outcome).text();
+    return made;
+}
+
+void log(Call& call, LogLevel level, const std::string& line) {
+    tell(*call.core, call.observers.get(), [&](Observer& observer) {
+        if (observer.wants_log()) observer.on_log(level, line);
+    });
+}
+
+bool logs(const Call& call) {
+    return call.observers != nullptr && call.core->options.log_calls && call.core->log_wanted();
+}
+
+std::string_view end_event_type(const Call& call) {
+    switch (call.outcome.state) {
+        case State::succeeded: return "tool_call.succeeded";
+        case State::replayed: return "tool_call.deduped";
+        case State::previewed: return "gate.preview";
+        default: break;
+    }
+    return base::s3_event(*call.outcome.error, facts_of(call));
+}
+
+std::string_view end_event_outcome(const Call& call, std::string_view type) {
+    if (call.outcome.state == State::succeeded) return "success";
+    if (call.outcome.state == State::replayed) return "suppressed";
+    if (call.outcome.state == State::previewed) return "info";
+    if (type == "tool_call.unknown") return "failure";
+    return base::error_row(call.outcome.error->code).s3_outcome;
+}
+
+}  // namespace
+
+void project_start(Call& call) {
+    call.core->counters.calls.add();
+    if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
+    const LazyArguments params(call);
+    TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
+    event.params = &params;
+    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+}
+
+void project_call_line(Call& call) {
+    if (call.call_logged) return;
+    call.call_logged = true;
+    if (!logs(call)) return;
+    std::string line;
+    line.reserve(128);
+    if (call.arguments) {
+        tool_call_line(line, call.request.tool, *call.arguments, call.redactor());
+    } else {
+        tool_call_line(line, call.request.tool, raw_arguments(call), call.redactor());
+    }
+    log(call, LogLevel::info, line);
+}
+
+void project_security_warning(Call& call) {
+    if (call.observers == nullptr) return;
+    std::string line;
+    security_warning_line(line, call.request.tool, call.request.context.principal);
+    log(call, LogLevel::warning, line);
+}
+
+void project_retry(Call& call) {
+    if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
+    TelemetryEvent event = telemetry(call, TelemetryEvent::Name::retry);
+    event.attempt = call.attempts + 1;
+    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+}
+
+void project_progress(Call& call, Progress progress) {
+    const std::lock_guard lock(call.shared.mutex);
+    if (call.shared.ended) return;
+    progress.call_id = base::Uuid{call.id}.to_string();
+    progress.tool = call.request.tool;
+    progress.sequence = ++call.shared.progress;
+    if (call.shared.secrets) {
+        const redact::Redactor redactor(call.shared.secrets->index());
+        progress.message = redactor.redact_text(progress.message);
+        if (progress.partial) redactor.redact_in_place(*progress.partial, redact::Rules::values_only);
+    }
+    if (progress.partial) {
+        Partial partial;
+        partial.content = *progress.partial;
+        partial.bytes = json::write(partial.content).size();
+        partial.received_at = call.core->clock().wall_now();
+        if (partial.bytes <= call.core->options.max_result_bytes) call.shared.partial = std::move(partial);
+    }
+    if (call.request.context.on_progress) {
+        try {
+            call.request.context.on_progress(progress);
+        } catch (...) {
+            call.core->counters.observer_faults.add();
+        }
+    }
+    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_progress(progress); });
+}
+
+void project_end(Call& call) {
+    const OutcomeData& outcome = call.outcome;
+    call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add();
+    if (call.observers == nullptr) return;
+    if (call.core->telemetry_wanted()) {
+        const LazyResult result(call);
+        const bool broke = outcome.error && outcome.state != State::replayed &&
+                           base::error_row(outcome.error->code).telemetry == base::TelemetryEnd::exception;
+        TelemetryEvent event =
+            telemetry(call, broke ? TelemetryEvent::Name::exception : TelemetryEvent::Name::stop);
+        event.duration = outcome.duration;
+        event.state = outcome.state;
+        if (outcome.error) event.reason = to_string(outcome.error->code);
+        event.result = &result;
+        tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+    }
+    if (!logs(call)) return;
+    project_call_line(call);
+    std::string line;
+    line.reserve(128);
+    if (outcome.succeeded) {
+        std::string made;
+        tool_success_line(line, call.request.tool, outcome.duration, success_text(call, made));
+        log(call, LogLevel::info, line);
+    } else {
+        const std::string message = base::s2_text(*outcome.error, call.request.tool);
+        tool_failed_line(line, call.request.tool, outcome.duration,
+                         base::s2_code(outcome.error->code, facts_of(call)), message);
+        log(call, LogLevel::warning, line);
+    }
+}
+
+void project_audit(Runtime::Core& core, const AuditEvent& event) {
+    if (!core.audit_wanted()) return;
+    const auto observers = core.observers();
+    tell(core, observers.get(), [&](Observer& observer) { observer.on_audit(event); });
+}
+
+AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
+                      std::string_view stage) {
+    const Context& context = call.request.context;
+    AuditEvent event;
+    event.type = type;
+    event.outcome = outcome;
+    event.stage = stage;
+    event.risk = call.risk.risk;
+    event.autonomy = context.autonomy;
+    event.has_key = !context.idempotency_key.empty();
+    event.attempt = call.attempts;
+    event.call_id = call.id;
+    event.parent_call_id = call.request.parent;
+    event.trace_id = context.trace_id;
+    if (call.approval_use) event.approval_id = call.approval_use->id;
+    event.tenant = context.tenant;
+    event.principal = context.principal;
+    event.run_id = context.run_id;
+    event.task_id = context.task_id;
+    event.step_id = context.step_id;
+    event.tool = call.request.tool;
+    event.action = call.request.action;
+    if (call.tool) event.connector_id = call.tool->contract().connector_id;
+    event.request_hash = call.request_hash;
+    return event;
+}
+
+AuditEvent terminal_event(const Call& call) {
+    const std::string_view type = end_event_type(call);
+    AuditEvent event = make_event(call, type, end_event_outcome(call, type), "settle");
+    event.latency = call.outcome.duration;
+    if (event.approval_id.empty()) event.approval_id = call.outcome.approval_id;
+    if (call.outcome.error) {
+        event.error_code = base::s3_code(*call.outcome.error);
+        event.detail = std::string(base::truncate_to_bytes(call.outcome.error->message, 1'000));
+    }
+    return event;
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,32 @@
+// The one place from which others are told about a call: audit events, telemetry, log lines, progress. All
+// redacted.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <callgate/observer.h>
+
+#include "pipeline/call.h"
+
+namespace callgate::pipeline {
+
+/// Telemetry `start`.
+void project_start(Call& call);
+/// The TOOL_CALL line, once.
+void project_call_line(Call& call);
+void project_security_warning(Call& call);
+void project_retry(Call& call);
+void project_progress(Call& call, Progress progress);
+/// Telemetry `stop` or `exception`, the TOOL_SUCCESS or TOOL_FAILED line, and the count.
+void project_end(Call& call);
+/// An audit event that is on the record, to the observers.
+void project_audit(Runtime::Core& core, const AuditEvent& event);
+
+/// An event about this call.
+AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
+                      std::string_view stage);
+/// The event that ends it.
+AuditEvent terminal_event(const Call& call);
+
+}  // namespace callgate::pipeline

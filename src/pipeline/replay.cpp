@@ -1,0 +1,82 @@
+#include "pipeline/replay.h"
+
+#include "pipeline/call.h"
+#include "pipeline/key.h"
+#include "pipeline/stored.h"
+
+namespace callgate::pipeline {
+namespace {
+
+enum Phase : int { kPeek, kPeeked, kWaiting };
+
+constexpr std::size_t kMaxKeyBytes = 255;
+
+Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
+    ReplayCounters& counters = call.core->counters.replay;
+    switch (verdict) {
+        case ledger::ClaimVerdict::key_reused: counters.key_reused.add(); break;
+        case ledger::ClaimVerdict::key_expired: counters.key_expired.add(); break;
+        case ledger::ClaimVerdict::unknown: counters.unknown.add(); break;
+        default: counters.in_progress.add(); break;
+    }
+    call.outcome.safe_new_key = verdict == ledger::ClaimVerdict::key_reused;
+    return call.refuse(key_error(call, verdict));
+}
+
+}  // namespace
+
+Step replay(Call& call) {
+    const std::string& key = call.request.context.idempotency_key;
+    if (key.empty() || call.request.purpose != Purpose::execute) return Step::next;
+    if (key.size() > kMaxKeyBytes) {
+        return call.refuse(Error(ErrorCode::invalid_arguments,
+                                 "The idempotency key is longer than 255 bytes; use a shorter one.",
+                                 {{"reason", "key_too_long"}}));
+    }
+    for (;;) {
+        switch (call.phase) {
+            case kPeek:
+                need_fingerprint(call);
+                call.phase = kPeeked;
+                call.peek = {};
+                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.peek, call) ==
+                    ledger::Io::pending) {
+                    call.arm();
+                    return Step::pending;
+                }
+                call.peek.ready = true;
+                break;
+            case kPeeked:
+                if (!call.peek.ready.load()) return call.pending_or_give_up();
+                if (call.peek.error) return call.refuse(std::move(*call.peek.error));
+                switch (call.peek.verdict) {
+                    case ledger::ClaimVerdict::claimed:
+                    case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
+                    case ledger::ClaimVerdict::replay:
+                        call.core->counters.replay.replayed.add();
+                        replay_stored(call, *call.peek.row.outcome);
+                        return Step::end;
+                    case ledger::ClaimVerdict::in_progress:
+                        call.phase = kWaiting;
+                        call.core->counters.replay.waited.add();
+                        call.arm();
+                        call.waits_for_key = true;
+                        if (call.core->ledger().wait_for_end(key_scope(call), call.shared_from_this())) {
+                            return Step::pending;
+                        }
+                        break;
+                    default: return refuse_key(call, call.peek.verdict);
+                }
+                break;
+            default:
+                // Woken: by the end of the other call, or because this one has no more time.
+                if (call.expired() || call.cancel_wanted()) {
+                    return refuse_key(call, ledger::ClaimVerdict::in_progress);
+                }
+                call.phase = kPeek;
+                break;
+        }
+    }
+}
+
+}  // namespace callgate::pipeline

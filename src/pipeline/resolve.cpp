@@ -1,0 +1,93 @@
+#include "pipeline/resolve.h"
+
+#include <fmt/format.h>
+
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+
+namespace callgate::pipeline {
+namespace {
+
+Step not_found(Call& call, const Registry& registry) {
+    call.core->counters.resolve.not_found.add();
+    project_security_warning(call);
+    std::string message = fmt::format("Tool not found: {}.", call.request.tool);
+    Object details{{"reason", "not_registered"}};
+    const auto names = registry.suggestions(call.request.tool, call.request.context);
+    if (!names.empty()) {
+        message += fmt::format(" Did you mean: {}?", fmt::join(names, ", "));
+        Array list;
+        for (const auto& name : names) list.emplace_back(name);
+        details.emplace("suggestions", std::move(list));
+    }
+    call.outcome.server = "unknown";
+    return call.refuse(Error(ErrorCode::not_found, std::move(message), std::move(details)));
+}
+
+}  // namespace
+
+Step refuse_as_unknown(Call& call) {
+    return not_found(call, call.core->registry_of(call.request.context.tenant));
+}
+
+Step resolve(Call& call) {
+    ResolveCounters& counters = call.core->counters.resolve;
+    if (call.request.refused) return call.refuse(std::move(*call.request.refused));
+    if (call.core->closing()) {
+        return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    }
+    if (call.request.depth > call.core->options.max_nesting) {
+        return call.refuse(
+            Error(ErrorCode::denied,
+                  fmt::format("Calls inside calls go at most {} deep.", call.core->options.max_nesting),
+                  {{"reason", "nesting_too_deep"}}));
+    }
+    if (call.request.direct) {
+        call.tool = call.request.direct;
+    } else {
+        const Registry& registry = call.core->registry_of(call.request.context.tenant);
+        call.tool = registry.find(call.request.tool);
+        if (!call.tool) return not_found(call, registry);
+    }
+    const ToolEntry& tool = *call.tool;
+    call.effect = tool.effect(call.request.action);
+    call.outcome.server = tool.contract().server;
+    call.outcome.in_process = tool.contract().provider == ProviderType::native;
+    call.outcome.effectful = call.effectful();
+
+    LiveState& live = tool.live();
+    if (live.quarantined()) {
+        counters.quarantined.add();
+        return call.refuse(Error(ErrorCode::quarantined, fmt::format("The tool {} is quarantined: {}",
+                                                                     tool.name(), live.quarantine_reason())));
+    }
+    if (live.silenced.load(std::memory_order_relaxed)) {
+        counters.silenced.add();
+        return call.refuse(
+            Error(ErrorCode::silenced, fmt::format("The tool {} is switched off.", tool.name())));
+    }
+    if (live.status() == HealthStatus::unavailable) {
+        counters.unavailable.add();
+        const auto health = live.health();
+        return call.refuse(
+            Error(ErrorCode::unavailable,
+                  fmt::format("The tool {} is unavailable{}", tool.name(),
+                              health.last_error ? ": " + *health.last_error : std::string("."))));
+    }
+    if (tool.body() == nullptr) {
+        counters.no_implementation.add();
+        return call.refuse(Error(ErrorCode::no_implementation,
+                                 fmt::format("The tool {} has no implementation.", tool.name())));
+    }
+    if (!tool.knows_action(call.request.action)) {
+        counters.unknown_action.add();
+        return call.refuse(Error(ErrorCode::unknown_action,
+                                 fmt::format("The tool {} has no action '{}'; it has: {}.", tool.name(),
+                                             call.request.action, fmt::join(tool.actions(), ", ")),
+                                 {{"reason", "unknown_action"}}));
+    }
+    call.note("resolve", "found", std::string(to_string(tool.contract().provider)));
+    return Step::next;
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,26 @@
+// Stage 1, resolve: the tool under exactly this name, if it is fit to be called.
+//
+// An unknown name is a security warning: only tools that the host registered exist. The answer suggests names
+// that the caller may see and says nothing about any other. A tool that was handed in (call_direct) is not
+// looked up.
+#pragma once
+
+#include "pipeline/step.h"
+
+namespace callgate::pipeline {
+
+struct ResolveCounters {
+    Counter not_found;
+    Counter unavailable;  ///< down, or its breaker is open
+    Counter quarantined;
+    Counter silenced;
+    Counter unknown_action;
+    Counter no_implementation;
+};
+
+Step resolve(Call& call);
+
+/// The answer that an unknown name gets; also for tools that the caller may not know of.
+Step refuse_as_unknown(Call& call);
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,195 @@
+#include <callgate/runtime.h>
+
+#include <callgate/exceptions.h>
+
+#include "base/ids.h"
+#include "pipeline/approvals_desk.h"
+#include "pipeline/call.h"
+#include "pipeline/core.h"
+#include "pipeline/projection.h"
+#include "pipeline/tool_call.h"
+
+namespace callgate {
+namespace {
+
+using pipeline::Purpose;
+using pipeline::Request;
+
+Request make_request(std::string_view tool, Args arguments, Context context, std::string action = "call") {
+    Request request;
+    request.tool = std::string(tool);
+    request.action = std::move(action);
+    request.arguments = std::move(arguments);
+    request.context = std::move(context);
+    return request;
+}
+
+Request make_request(CallRequest call, Context context) {
+    Request request =
+        make_request(call.tool, std::move(call.arguments), std::move(context), std::move(call.action));
+    request.timeout = call.timeout;
+    return request;
+}
+
+Error no_such_call() {
+    return {ErrorCode::denied,
+            "No call of yours with this id waits for an approval.",
+            {{"reason", "no_such_call"}}};
+}
+
+}  // namespace
+
+Registry& Runtime::tools() {
+    return core_->registry;
+}
+
+Registry& Runtime::tools(std::string_view tenant) {
+    return core_->make_registry(tenant);
+}
+
+Policy& Runtime::policy() {
+    return core_->policy;
+}
+
+Approvals& Runtime::approvals() {
+    return *approvals_;
+}
+
+Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
+    return core_->run(make_request(tool, std::move(arguments), std::move(context)));
+}
+
+Outcome Runtime::call(CallRequest request, Context context) {
+    return core_->run(make_request(std::move(request), std::move(context)));
+}
+
+Outcome Runtime::call_json(const Value& tool_call, Context context) {
+    return core_->run(pipeline::request_from_tool_call(tool_call, std::move(context)));
+}
+
+Outcome Runtime::call_json(std::string_view tool_call, Context context) {
+    auto parsed = json::parse(tool_call, core_->options.argument_limits);
+    if (!parsed) {
+        Request request = make_request("", nullptr, std::move(context));
+        request.refused = std::move(parsed.error());
+        request.refused->message = "The tool call is not usable JSON: " + request.refused->message;
+        return core_->run(std::move(request));
+    }
+    return call_json(*parsed, std::move(context));
+}
+
+std::vector<Outcome> Runtime::call_batch(std::vector<CallRequest> calls, Context context) {
+    return core_->run_batch(std::move(calls), std::move(context));
+}
+
+Outcome Runtime::call_direct(const Tool& tool, Args arguments, Context context, std::string action) {
+    Request request =
+        make_request(tool.definition.name, std::move(arguments), std::move(context), std::move(action));
+    auto entry = ToolEntry::make(tool);
+    if (entry) {
+        request.direct = std::move(*entry);
+    } else {
+        request.refused = std::move(entry.error());
+    }
+    return core_->run(std::move(request));
+}
+
+Outcome Runtime::call_or_throw(std::string_view tool, Args arguments, Context context) {
+    Outcome outcome = call(tool, std::move(arguments), std::move(context));
+    throw_if_failed(outcome);
+    return outcome;
+}
+
+Outcome Runtime::call_or_throw(CallRequest request, Context context) {
+    Outcome outcome = call(std::move(request), std::move(context));
+    throw_if_failed(outcome);
+    return outcome;
+}
+
+Outcome Runtime::preview(std::string_view tool, Args arguments, Context context, std::string action) {
+    Request request = make_request(tool, std::move(arguments), std::move(context), std::move(action));
+    request.purpose = Purpose::preview;
+    return core_->run(std::move(request));
+}
+
+Outcome Runtime::resume(std::string_view call_id, Context context) {
+    auto approval = core_->ledger().approval_of_call(call_id);
+    // An approval of another principal is answered as one that does not exist.
+    const bool theirs =
+        approval && (approval->tenant != context.tenant || approval->requester != context.principal);
+    if (!approval || theirs) {
+        Request request = make_request("", nullptr, std::move(context));
+        request.refused = no_such_call();
+        return core_->run(std::move(request));
+    }
+    if (context.trace_id.empty()) context.trace_id = approval->trace_id;
+    if (context.task_id.empty()) context.task_id = approval->task_id;
+    if (context.step_id.empty()) context.step_id = approval->step_id;
+    context.idempotency_key = approval->idempotency_key;
+    context.autonomy = approval->autonomy;
+    Request request = make_request(approval->tool, approval->arguments, std::move(context), approval->action);
+    request.approval = std::move(approval);
+    return core_->run(std::move(request));
+}
+
+void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done) {
+    request.arguments.own();
+    const auto call = core_->make_call(make_request(std::move(request), std::move(context)));
+    call->start([done = std::move(done)](pipeline::Call& ended) { done(Outcome(std::move(ended.outcome))); });
+}
+
+Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
+                              std::string_view evidence) {
+    const auto id = base::parse_uuid(call_id);
+    if (!id) return tl::unexpected(id.error());
+    const auto row = core_->ledger().find(id->bytes);
+    if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
+    auto stored = std::make_shared<ledger::StoredOutcome>();
+    stored->call_id = row->call_id;
+    stored->attempts = row->attempt;
+    stored->succeeded = applied;
+    stored->state = applied ? State::succeeded : State::failed;
+    if (!applied) {
+        stored->error = Error(ErrorCode::tool_error, "A person found that this call did not take effect.",
+                              {{"reason", "resolved_not_applied"}});
+    } else {
+        stored->result.value = "A person found that this call took effect; its own answer is not known.";
+    }
+    AuditEvent event;
+    event.type = "tool_call.resolved";
+    event.outcome = "info";
+    event.stage = "operator";
+    event.call_id = row->call_id;
+    event.tenant = row->key.tenant;
+    event.principal = std::string(by);
+    event.tool = row->key.tool;
+    event.action = row->action;
+    event.detail = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
+    auto resolved = core_->ledger().resolve(id->bytes, applied, std::move(stored), event);
+    if (!resolved) return tl::unexpected(std::move(resolved.error()));
+    pipeline::project_audit(*core_, event);
+    return {};
+}
+
+std::vector<AuditEvent> Runtime::audit(std::string_view trace_id) const {
+    return core_->ledger().audit(trace_id);
+}
+
+void Runtime::observe(std::shared_ptr<Observer> observer) {
+    core_->observe(std::move(observer));
+}
+
+RuntimeStats Runtime::stats() const {
+    const auto& counters = core_->counters;
+    RuntimeStats stats;
+    stats.calls = counters.calls.get();
+    for (std::size_t i = 0; i < kStateCount; ++i) stats.ended[i] = counters.ended[i].get();
+    stats.abandoned = counters.dispatch.abandoned.get();
+    stats.abandoned_now = core_->pool.counts().abandoned_now;
+    stats.late_answers = counters.dispatch.late_answers.get();
+    stats.observer_faults = counters.observer_faults.get();
+    stats.audit_events = core_->ledger().audit_count();
+    return stats;
+}
+
+}  // namespace callgate

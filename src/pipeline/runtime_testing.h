@@ -1,0 +1,153 @@
+// For tests: a runtime whose time stands still until told otherwise, with everything it tells others kept.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <callgate/callgate.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "ledger/memory_ledger.h"
+#include "pipeline/core.h"
+#include "pipeline/timers.h"
+
+namespace callgate::pipeline {
+
+/// Keeps what it is told.
+class Recorder final : public Observer {
+public:
+    struct Line {
+        LogLevel level;
+        std::string text;
+    };
+    struct Telemetry {
+        TelemetryEvent::Name name;
+        std::string tool;
+        std::string reason;
+        State state;
+        Value params;
+        CallId call_id;
+        std::uint32_t attempt;
+    };
+
+    void on_audit(const AuditEvent& event) override {
+        const std::lock_guard lock(mutex_);
+        audit_.push_back(event);
+    }
+    void on_telemetry(const TelemetryEvent& event) override {
+        Value params = event.params != nullptr ? event.params->get() : Value();
+        const std::lock_guard lock(mutex_);
+        telemetry_.push_back({event.name, std::string(event.tool), std::string(event.reason), event.state,
+                              std::move(params), event.call_id, event.attempt});
+    }
+    void on_log(LogLevel level, std::string_view line) override {
+        const std::lock_guard lock(mutex_);
+        log_.push_back({level, std::string(line)});
+    }
+    void on_progress(const Progress& progress) override {
+        const std::lock_guard lock(mutex_);
+        progress_.push_back(progress);
+    }
+
+    std::vector<AuditEvent> audit() const {
+        const std::lock_guard lock(mutex_);
+        return audit_;
+    }
+    std::vector<std::string> audit_types() const {
+        std::vector<std::string> types;
+        for (const auto& event : audit()) types.emplace_back(event.type);
+        return types;
+    }
+    std::vector<Telemetry> telemetry() const {
+        const std::lock_guard lock(mutex_);
+        return telemetry_;
+    }
+    std::vector<Line> log() const {
+        const std::lock_guard lock(mutex_);
+        return log_;
+    }
+    std::vector<Progress> progress() const {
+        const std::lock_guard lock(mutex_);
+        return progress_;
+    }
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        audit_.clear();
+        telemetry_.clear();
+        log_.clear();
+        progress_.clear();
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<AuditEvent> audit_;
+    std::vector<Telemetry> telemetry_;
+    std::vector<Line> log_;
+    std::vector<Progress> progress_;
+};
+
+/// One node: a runtime over a ledger that others may share.
+struct TestRuntime {
+    explicit TestRuntime(RuntimeOptions options = {},
+                         std::shared_ptr<ledger::MemoryLedger> shared_ledger = nullptr,
+                         std::shared_ptr<base::ManualClock> shared_clock = nullptr)
+        : clock(shared_clock ? shared_clock : std::make_shared<base::ManualClock>()),
+          timers(std::make_shared<ManualTimers>(*clock)),
+          ledger(shared_ledger ? shared_ledger : std::make_shared<ledger::MemoryLedger>(*clock)),
+          recorder(std::make_shared<Recorder>()) {
+        Parts parts;
+        parts.clock = clock;
+        parts.rng = std::make_shared<base::SeededRng>(7);
+        parts.timers = timers;
+        parts.ledger = ledger;
+        options.observers.push_back(recorder);
+        options.shutdown_grace = std::chrono::milliseconds(20'000);
+        runtime =
+            std::make_unique<Runtime>(std::make_shared<Runtime::Core>(std::move(options), std::move(parts)));
+    }
+
+    Runtime* operator->() const { return runtime.get(); }
+
+    std::shared_ptr<base::ManualClock> clock;
+    std::shared_ptr<ManualTimers> timers;
+    std::shared_ptr<ledger::MemoryLedger> ledger;
+    std::shared_ptr<Recorder> recorder;
+    std::unique_ptr<Runtime> runtime;
+};
+
+/// An async tool that answers when the test says so.
+class DeferredBody final : public ToolBody {
+public:
+    RunMode mode() const noexcept override { return RunMode::async; }
+    void start(std::shared_ptr<Attempt> attempt) override {
+        const std::lock_guard lock(mutex_);
+        ++entered_;
+        waiting_.push_back(std::move(attempt));
+    }
+    /// The oldest attempt that waits; null if none does.
+    std::shared_ptr<Attempt> take() {
+        const std::lock_guard lock(mutex_);
+        if (waiting_.empty()) return nullptr;
+        auto first = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        return first;
+    }
+    std::size_t waiting() const {
+        const std::lock_guard lock(mutex_);
+        return waiting_.size();
+    }
+    int entered() const {
+        const std::lock_guard lock(mutex_);
+        return entered_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<Attempt>> waiting_;
+    int entered_ = 0;
+};
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,187 @@
+#include "pipeline/settle.h"
+
+#include <fmt/format.h>
+
+#include "base/guard.h"
+#include "json/equal.h"
+#include "pipeline/call.h"
+#include "pipeline/key.h"
+#include "pipeline/projection.h"
+#include "pipeline/shape.h"
+#include "pipeline/stored.h"
+
+namespace callgate::pipeline {
+namespace {
+
+enum Phase : int { kFinish, kRecorded, kTell };
+
+// Whether this way of ending says that the tool itself is unfit.
+bool broken(ErrorCode code) {
+    return code == ErrorCode::timed_out || code == ErrorCode::transport || code == ErrorCode::exception ||
+           code == ErrorCode::caught || code == ErrorCode::outcome_unknown;
+}
+
+void note_health(Call& call) {
+    if (!call.tool) return;
+    LiveState& live = call.tool->live();
+    if (!call.entered) {
+        if (call.probes_breaker) live.give_probe_back();
+        return;
+    }
+    bool changed = false;
+    if (call.outcome.state == State::succeeded) {
+        changed = live.succeeded(call.started_wall);
+    } else if (call.outcome.error && call.outcome.error->code != ErrorCode::cancelled) {
+        changed = live.failed(call.outcome.error->message, broken(call.outcome.error->code),
+                              call.core->clock().monotonic_now());
+    } else if (call.probes_breaker) {
+        live.give_probe_back();
+    }
+    if (changed) call.core->registry_of(call.request.context.tenant).health_changed(call.request.tool);
+}
+
+void note_loop(Call& call) {
+    if (!call.entered || call.request.context.run_id.empty() || call.rules->config().limits.loop_repeats == 0)
+        return;
+    const std::uint64_t result = call.outcome.succeeded
+                                     ? json::hash(Outcome(call.outcome).content(), call.core->hash_seed)
+                                     : std::hash<std::string>()(call.outcome.error->message);
+    call.core->policy.state().loops.ended(call.request.context.run_id, call.loop_hash, result);
+}
+
+// What is said of a call that did not complete: how far it came, and without secrets.
+void complete_failure(Call& call) {
+    OutcomeData& outcome = call.outcome;
+    if (outcome.succeeded || outcome.state == State::replayed) return;
+    outcome.result = {};
+    const std::lock_guard lock(call.shared.mutex);
+    if (call.entered && call.shared.partial) outcome.partial = std::move(call.shared.partial);
+    if (outcome.error && call.shared.secrets)
+        mask(*outcome.error, redact::Redactor(call.shared.secrets->index()));
+}
+
+Step finish(Call& call) {
+    {
+        const std::lock_guard lock(call.shared.mutex);
+        call.shared.ended = true;
+    }
+    OutcomeData& outcome = call.outcome;
+    complete_failure(call);
+    outcome.duration = call.core->clock().monotonic_now() - call.started;
+    outcome.tool = call.request.tool;
+    outcome.action = call.request.action;
+    outcome.dispatched = call.entered;
+    if (outcome.state != State::replayed) outcome.attempts = call.tries;
+    if (call.approval_use) outcome.approval_id = call.approval_use->id;
+    if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
+    call.hold = {};
+    call.ticket = {};
+    if (!call.waits_for_resource.empty()) {
+        call.core->policy.state().resources.forget(call.waits_for_resource, call.ticket_number());
+    }
+
+    if (call.waits_for_key) call.core->ledger().stop_waiting(key_scope(call), call);
+
+    call.phase = kRecorded;
+    if (call.terminal_recorded) return Step::next;
+    if (call.has_claim) {
+        ledger::SettleRequest request;
+        request.call_id = call.claim_id;
+        request.epoch = call.epoch;
+        request.attempt = call.attempts;
+        request.end = call.entered ? call.attempt_end : ledger::AttemptEnd::not_applied;
+        request.outcome = to_stored(call);
+        if (!CALLGATE_GUARD(record_before_effect)) {
+            request.events.push_back(make_event(call, "tool_call.attempted", "info", "claim"));
+        }
+        AuditEvent event = terminal_event(call);
+        if (call.core->audit_wanted()) call.claim_events = {event};
+        request.events.push_back(std::move(event));
+        call.settled = {};
+        if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
+            return Step::pending;
+        }
+    } else {
+        AuditEvent event = terminal_event(call);
+        if (call.core->audit_wanted()) call.claim_events = {event};
+        if (call.core->ledger().record(std::move(event), call.settled, call) == ledger::Io::pending) {
+            return Step::pending;
+        }
+        call.settled.settled.accepted = true;
+    }
+    call.settled.ready = true;
+    return Step::next;
+}
+
+// The outcome is not on the record. What may have happened is then not known, and that is said.
+void unrecorded(Call& call) {
+    call.core->counters.settle.audit_failures.add();
+    OutcomeData& outcome = call.outcome;
+    Error error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
+                {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}});
+    const bool maybe_done = call.entered && call.effectful();
+    outcome.succeeded = false;
+    outcome.result = {};
+    outcome.state = maybe_done ? State::unknown : State::failed;
+    outcome.safe_new_key = !maybe_done;
+    outcome.error = std::move(error);
+    call.claim_events.clear();
+}
+
+// Another owner has taken the call over while this one ran: what it says now is not the outcome.
+void fenced_off(Call& call) {
+    OutcomeData& outcome = call.outcome;
+    call.core->counters.dispatch.fenced.add();
+    outcome.succeeded = false;
+    outcome.result = {};
+    outcome.safe_new_key = false;
+    outcome.state = call.effectful() ? State::unknown : State::in_progress;
+    outcome.error = Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
+                          "Another program has taken this call over; ask again with the same key.",
+                          {{"reason", "taken_over"}});
+    call.claim_events.clear();
+    AuditEvent event = terminal_event(call);
+    ledger::Reply& reply = call.settled;
+    reply.error.reset();
+    call.core->ledger().record(std::move(event), reply, call);
+}
+
+Step recorded(Call& call) {
+    call.phase = kTell;
+    if (call.terminal_recorded) return Step::next;
+    if (!call.settled.ready.load()) {
+        call.phase = kRecorded;
+        return Step::pending;
+    }
+    if (call.settled.error) {
+        unrecorded(call);
+    } else if (call.has_claim && !call.settled.settled.accepted) {
+        fenced_off(call);
+    }
+    return Step::next;
+}
+
+Step tell(Call& call) {
+    for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
+    note_health(call);
+    note_loop(call);
+    call.note("settle", to_string(call.outcome.state));
+    project_end(call);
+    return Step::end;
+}
+
+}  // namespace
+
+Step settle(Call& call) {
+    for (;;) {
+        Step step = Step::next;
+        switch (call.phase) {
+            case kFinish: step = finish(call); break;
+            case kRecorded: step = recorded(call); break;
+            default: return tell(call);
+        }
+        if (step != Step::next) return step;
+    }
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,109 @@
+#include "pipeline/shape.h"
+
+#include <fmt/format.h>
+
+#include <callgate/views.h>
+
+#include "json/size.h"
+#include "pipeline/call.h"
+#include "tool/action_hooks.h"
+
+namespace callgate::pipeline {
+namespace {
+
+// The tool ran, so this is a definite end; only its answer is no use.
+Step output_invalid(Call& call, std::string message, Object details) {
+    call.core->counters.shape.output_invalid.add();
+    call.outcome.result = {};
+    call.attempt_end = ledger::AttemptEnd::failed;
+    call.outcome.safe_new_key = !call.effectful();
+    return call.end(State::failed, Error(ErrorCode::output_invalid, std::move(message), std::move(details)));
+}
+
+Step check_schema(Call& call) {
+    const schema::Schema* schema = call.tool->output();
+    if (schema == nullptr) return Step::next;
+    const ToolResult& result = call.outcome.result;
+    if (!result.structured && !result.blocks.empty()) {
+        return output_invalid(call,
+                              fmt::format("The tool {} has an output schema and gave no structured content.",
+                                          call.tool->name()),
+                              {{"reason", "no_structured_content"}});
+    }
+    const Value& judged = result.structured ? *result.structured : result.value;
+    const auto scratch = call.core->scratch();
+    if (schema->check(judged, *scratch) == schema::Verdict::valid) return Step::next;
+    const auto explanation = schema->explain(judged, 10);
+    return output_invalid(call,
+                          fmt::format("The tool {} gave an answer that does not fit its output schema: {}",
+                                      call.tool->name(), schema::to_text(explanation)),
+                          {{"reason", "schema"}});
+}
+
+std::size_t size_of(const ToolResult& result, std::size_t enough) {
+    std::size_t bytes = result.raw.size() + json::text_size_up_to(result.value, enough);
+    for (const Block& block : result.blocks) {
+        bytes += block.text.size() + block.data.size() + json::text_size_up_to(block.json, enough);
+    }
+    if (result.structured) bytes += json::text_size_up_to(*result.structured, enough);
+    return bytes;
+}
+
+void bound(Call& call) {
+    ToolResult& result = call.outcome.result;
+    if (result.value.is_number() || result.value.is_bool()) return;
+    const std::size_t limit = call.core->options.max_result_bytes;
+    if (size_of(result, limit) <= limit) return;
+    call.core->counters.shape.cut.add();
+    // Cut as a model would be shown it: it says what was cut and how much there was.
+    result.value = views::model(Outcome(call.outcome).content());
+    result.blocks.clear();
+    result.structured.reset();
+    result.raw.clear();
+    call.note("shape", "cut", "the result was larger than max_result_bytes");
+}
+
+}  // namespace
+
+void mask(ToolResult& result, const redact::Redactor& redactor) {
+    constexpr auto kValues = redact::Rules::values_only;
+    redactor.redact_in_place(result.value, kValues);
+    if (result.structured) redactor.redact_in_place(*result.structured, kValues);
+    if (redactor.finds_secret(result.raw)) result.raw = redactor.redact_text(result.raw);
+    for (Block& block : result.blocks) {
+        block.text = redactor.redact_text(block.text);
+        redactor.redact_in_place(block.json, kValues);
+        if (redactor.finds_secret(block.data)) block.data = redactor.redact_text(block.data);
+        block.uri = redactor.redact_text(block.uri);
+        block.name = redactor.redact_text(block.name);
+        block.mime_type = redactor.redact_text(block.mime_type);
+    }
+}
+
+void mask(Error& error, const redact::Redactor& redactor) {
+    error.message = redactor.redact_text(error.message);
+    Value details(std::move(error.details));
+    redactor.redact_in_place(details, redact::Rules::values_only);
+    error.details = std::move(details.get_object());
+}
+
+Step shape(Call& call) {
+    if (const Step step = check_schema(call); step != Step::next) return step;
+    if (const ActionHooks* hooks = call.tool->body()->hooks()) {
+        auto changed = after_output(hooks, std::move(call.outcome.result));
+        if (!changed) {
+            call.outcome.result = {};
+            return output_invalid(call, changed.error().message, changed.error().details);
+        }
+        call.outcome.result = std::move(*changed);
+    }
+    if (call.has_secrets()) mask(call.outcome.result, call.redactor());
+    bound(call);
+    call.outcome.succeeded = true;
+    call.outcome.state = State::succeeded;
+    call.outcome.safe_new_key = !call.effectful();
+    call.note("shape", "shaped");
+    return Step::next;
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,24 @@
+// What a stage says.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace callgate::pipeline {
+
+class Call;
+
+/// Go to the next stage, wait to be woken, or the call is over (settle is next).
+enum class Step : std::uint8_t { next, pending, end };
+
+/// How often something happened. May be used from any thread.
+class Counter {
+public:
+    void add(std::uint64_t by = 1) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
+    std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,21 @@
+// Outcomes as the ledger keeps them for replays, and late answers.
+#pragma once
+
+#include <memory>
+
+#include <callgate/result.h>
+
+#include "ledger/call_row.h"
+#include "pipeline/call.h"
+
+namespace callgate::pipeline {
+
+std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call);
+
+/// The call's outcome becomes that of an earlier call with the same key.
+void replay_stored(Call& call, const ledger::StoredOutcome& stored);
+
+/// An answer that came after the call had been given up: it settles the outcome if that was unknown.
+void settle_late(Call& call, std::uint32_t attempt, ToolReturn answer);
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,11 @@
+// Tool calls as models send them: {"function":{"name","arguments"}} or {"name","arguments"}.
+#pragma once
+
+#include "pipeline/call.h"
+
+namespace callgate::pipeline {
+
+/// A request that carries its own refusal where the tool call has no usable name.
+Request request_from_tool_call(const Value& tool_call, Context context);
+
+}  // namespace callgate::pipeline

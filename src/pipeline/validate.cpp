@@ -1,0 +1,133 @@
+#include "pipeline/validate.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "json/size.h"
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+#include "tool/action_hooks.h"
+
+namespace callgate::pipeline {
+namespace {
+
+Step not_an_object(Call& call, const Value& value) {
+    call.core->counters.validate.invalid.add();
+    return call.refuse(
+        Error(ErrorCode::invalid_arguments,
+              fmt::format("Arguments must be a JSON object, not {}.", json::kind_with_article(value)),
+              {{"reason", "not_an_object"}}));
+}
+
+Step invalid(Call& call, const Value& value) {
+    call.core->counters.validate.invalid.add();
+    const schema::Explanation explanation = call.tool->input().explain(value);
+    if (explanation.verdict == schema::Verdict::over_budget) {
+        return call.refuse(
+            Error(ErrorCode::invalid_arguments,
+                  "Checking the arguments against the tool's schema takes too long; send smaller ones.",
+                  {{"reason", "over_budget"}}));
+    }
+    std::string message = "Argument validation failed: ";
+    Array errors;
+    Array places;
+    for (const auto& violation : explanation.violations) {
+        if (!errors.empty()) message += "; ";
+        message += violation.message;
+        errors.emplace_back(violation.message);
+        places.emplace_back(Object{{"path", violation.instance_path}, {"keyword", violation.keyword}});
+    }
+    // A model is told enough to mend the call, and not more than it can read.
+    constexpr std::size_t kMaxMessage = 2'000;
+    if (message.size() > kMaxMessage)
+        message = std::string(base::truncate_to_bytes(message, kMaxMessage)) + "...";
+    return call.refuse(
+        Error(ErrorCode::invalid_arguments, std::move(message),
+              {{"reason", "schema"}, {"errors", std::move(errors)}, {"violations", std::move(places)}}));
+}
+
+void accept(Call& call, Value value) {
+    call.arguments = std::make_shared<const Value>(std::move(value));
+    call.outcome.arguments = call.arguments;
+}
+
+Step judge(Call& call, Value value, schema::Scratch& scratch) {
+    if (!value.is_object()) return not_an_object(call, value);
+    const ActionHooks* hooks = call.tool->body()->hooks();
+    if (hooks != nullptr) {
+        auto changed = before_validate(hooks, std::move(value.get_object()));
+        if (!changed) return call.refuse(std::move(changed.error()));
+        value = std::move(*changed);
+    }
+    if (call.core->options.validate_arguments &&
+        call.tool->input().check(value, scratch) != schema::Verdict::valid) {
+        schema::Coerced coerced = call.tool->input().coerce(value, call.tool->contract().coercion);
+        if (coerced.changes.empty() ||
+            call.tool->input().check(coerced.value, scratch) != schema::Verdict::valid) {
+            return invalid(call, coerced.changes.empty() ? value : coerced.value);
+        }
+        call.core->counters.validate.coerced.add();
+        value = std::move(coerced.value);
+    }
+    if (hooks != nullptr) {
+        auto changed = after_validate(hooks, std::move(value.get_object()));
+        if (!changed) return call.refuse(std::move(changed.error()));
+        value = std::move(*changed);
+    }
+    accept(call, std::move(value));
+    return Step::next;
+}
+
+Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
+    const auto& limits = call.core->options.argument_limits;
+    const bool hooked = call.tool->body()->hooks() != nullptr;
+    if (call.core->options.validate_arguments && !hooked) {
+        auto accepted = call.tool->input().accept(text, scratch, limits);
+        if (accepted && accepted->verdict == schema::Verdict::valid && accepted->value.is_object()) {
+            accept(call, std::move(accepted->value));
+            return Step::next;
+        }
+    }
+    auto parsed = json::parse(text, limits);
+    if (!parsed) {
+        call.core->counters.validate.unparsable.add();
+        Error error = std::move(parsed.error());
+        error.code = ErrorCode::invalid_arguments;
+        error.message = "The arguments are not usable JSON: " + error.message;
+        return call.refuse(std::move(error));
+    }
+    return judge(call, std::move(*parsed), scratch);
+}
+
+}  // namespace
+
+Step validate(Call& call) {
+    const auto scratch = call.core->scratch();
+    Args& args = call.request.arguments;
+    Step step = Step::next;
+    if (const auto* view = args.view()) {
+        step = from_text(call, *view, *scratch);
+    } else if (const auto* text = args.text()) {
+        step = from_text(call, *text, *scratch);
+    } else if (Value* value = args.value()) {
+        if (value->is_string()) {
+            step = from_text(call, std::string_view(value->get_string()), *scratch);
+        } else if (value->is_null()) {
+            step = judge(call, Object(), *scratch);
+        } else if (auto within = json::check_size(*value, call.core->options.argument_limits); !within) {
+            call.core->counters.validate.invalid.add();
+            step = call.refuse(std::move(within.error()));
+        } else {
+            step = judge(call, *value, *scratch);
+        }
+    } else {
+        step = judge(call, Object(), *scratch);
+    }
+    if (step == Step::next) {
+        project_call_line(call);
+        call.note("validate", "valid");
+    }
+    return step;
+}
+
+}  // namespace callgate::pipeline

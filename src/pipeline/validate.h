@@ -1,0 +1,20 @@
+// Stage 3, validate: arguments become one normalised object that satisfies the tool's schema.
+//
+// They may come as an object, as JSON text, or not at all. What does not fit is brought into shape where
+// nothing is guessed (coercion, on a copy); what still does not fit is refused with every reason at once, and
+// nothing runs.
+#pragma once
+
+#include "pipeline/step.h"
+
+namespace callgate::pipeline {
+
+struct ValidateCounters {
+    Counter unparsable;
+    Counter invalid;
+    Counter coerced;
+};
+
+Step validate(Call& call);
+
+}  // namespace callgate::pipeline

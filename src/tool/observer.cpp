@@ -1,0 +1,100 @@
+#include <callgate/observer.h>
+
+#include "base/ids.h"
+#include "tool/iso_time.h"
+
+namespace callgate {
+namespace {
+
+bool is_zero(const CallId& id) {
+    return id == CallId{};
+}
+
+std::string text_of(const CallId& id) {
+    return base::Uuid{id}.to_string();
+}
+
+void add_unless_empty(Object& out, std::string_view name, std::string_view text) {
+    if (!text.empty()) out.emplace(name, text);
+}
+
+}  // namespace
+
+std::string_view to_string(LogLevel level) noexcept {
+    switch (level) {
+        case LogLevel::debug: return "DEBUG";
+        case LogLevel::info: return "INFO";
+        case LogLevel::warning: return "WARNING";
+        case LogLevel::error: return "ERROR";
+    }
+    return "ERROR";
+}
+
+std::string_view to_string(TelemetryEvent::Name name) noexcept {
+    switch (name) {
+        case TelemetryEvent::Name::start: return "start";
+        case TelemetryEvent::Name::stop: return "stop";
+        case TelemetryEvent::Name::exception: return "exception";
+        case TelemetryEvent::Name::retry: return "retry";
+        case TelemetryEvent::Name::progress: return "progress";
+    }
+    return "stop";
+}
+
+std::string AuditEvent::trace() const {
+    return trace_id.empty() ? text_of(call_id) : trace_id;
+}
+
+std::string AuditEvent::summary() const {
+    std::string out(type);
+    if (!tool.empty()) {
+        out += ' ';
+        out += tool;
+        if (!action.empty() && action != "call") {
+            out += '/';
+            out += action;
+        }
+    }
+    if (!error_code.empty()) {
+        out += ": ";
+        out += error_code;
+    }
+    if (!detail.empty()) {
+        out += error_code.empty() ? ": " : ", ";
+        out += detail;
+    }
+    return out;
+}
+
+Object AuditEvent::to_json() const {
+    Object out;
+    out.emplace("sequence", sequence);
+    out.emplace("timestamp", iso_utc(at));
+    out.emplace("trace_id", trace());
+    out.emplace("type", type);
+    out.emplace("outcome", outcome);
+    out.emplace("summary", summary());
+    add_unless_empty(out, "stage", stage);
+    if (!is_zero(call_id)) out.emplace("call_id", text_of(call_id));
+    if (!is_zero(parent_call_id)) out.emplace("parent_call_id", text_of(parent_call_id));
+    add_unless_empty(out, "tool_name", tool);
+    add_unless_empty(out, "action", action);
+    add_unless_empty(out, "connector_id", connector_id);
+    add_unless_empty(out, "tenant", tenant);
+    add_unless_empty(out, "principal", principal);
+    add_unless_empty(out, "run_id", run_id);
+    add_unless_empty(out, "task_id", task_id);
+    add_unless_empty(out, "step_id", step_id);
+    out.emplace("risk_level", to_string(risk));
+    out.emplace("autonomy_level", to_string(autonomy));
+    out.emplace("has_key", has_key);
+    out.emplace("attempt", attempt);
+    out.emplace("latency_ms", std::chrono::duration<double, std::milli>(latency).count());
+    add_unless_empty(out, "approval_id", approval_id);
+    add_unless_empty(out, "request_hash", request_hash);
+    add_unless_empty(out, "error_code", error_code);
+    add_unless_empty(out, "detail", detail);
+    return out;
+}
+
+}  // namespace callgate

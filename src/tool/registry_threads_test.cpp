@@ -1,0 +1,140 @@
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <callgate/registry.h>
+
+#include "tool/tool_entry.h"
+#include "tool/tool_testing.h"
+
+namespace callgate {
+namespace {
+
+constexpr int kRounds = 200;
+
+template <class Work>
+void together(int threads, Work work) {
+    std::barrier begin(threads);
+    std::vector<std::jthread> all;
+    for (int t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            begin.arrive_and_wait();
+            work(t);
+        });
+    }
+}
+
+TEST(RegistryThreads, ReadersAlwaysSeeWholeToolsInOrderWhileOthersChangeThem) {
+    Registry registry;
+    ASSERT_TRUE(registry.add(echo_tool("always")));
+    std::atomic<int> wrong{0};
+    together(6, [&](int t) {
+        const std::string own = "tool_" + std::to_string(t);
+        for (int i = 0; i < kRounds; ++i) {
+            switch (t) {
+                case 0:
+                case 1:
+                    wrong += !registry.add(echo_tool(own));
+                    wrong += !registry.remove(own);
+                    break;
+                case 2:
+                    wrong +=
+                        !registry.add(echo_tool("always").risk(static_cast<Risk>(i % 4)), IfPresent::replace);
+                    break;
+                case 3:
+                    registry.silence("always");
+                    registry.quarantine("always", "why");
+                    registry.release("always");
+                    registry.update_health("always", {});
+                    break;
+                case 4: {
+                    const auto tools = registry.list();
+                    for (std::size_t k = 1; k < tools.size(); ++k)
+                        wrong += !(tools[k - 1].definition.name < tools[k].definition.name);
+                    registry.suggestions("alwais", {});
+                    registry.visible_definitions({});
+                    break;
+                }
+                default:
+                    for (int k = 0; k < 20; ++k) {
+                        const auto entry = registry.find("always");
+                        wrong += entry == nullptr || entry->name() != "always";
+                        wrong += registry.find("never") != nullptr;
+                    }
+            }
+        }
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(registry.size(), 1u);
+}
+
+TEST(RegistryThreads, OfManyThatAddTheSameNameOneSucceeds) {
+    for (int round = 0; round < 50; ++round) {
+        Registry registry;
+        std::atomic<int> added{0};
+        together(4, [&](int) { added += registry.add(echo_tool("t")).has_value(); });
+        EXPECT_EQ(added, 1);
+    }
+}
+
+TEST(RegistryThreads, ListenersComeAndGoWhileChangesAreTold) {
+    Registry registry;
+    std::atomic<int> heard{0};
+    const auto kept = registry.on_change([&](const RegistryChange&) { ++heard; });
+    together(4, [&](int t) {
+        for (int i = 0; i < kRounds; ++i) {
+            if (t < 2) {
+                const auto handle = registry.on_change([](const RegistryChange&) {});
+            } else {
+                registry.health_changed("t");
+            }
+        }
+    });
+    EXPECT_EQ(heard, 2 * kRounds);
+}
+
+TEST(RegistryThreads, HealthBreakerAndBudgetAreSharedByAllCallers) {
+    BreakerPolicy breaker;
+    breaker.failures = 3;
+    RetryPolicy retry(3);
+    retry.budget = 0;
+    LiveState live(3, breaker, retry);
+    const base::ManualClock clock;
+    std::atomic<int> retries{0};
+    together(4, [&](int t) {
+        for (int i = 0; i < kRounds; ++i) {
+            live.pass(clock.monotonic_now());
+            live.count_first_attempt();
+            retries += live.take_retry();
+            if (t % 2 == 0) {
+                live.succeeded(clock.wall_now());
+            } else {
+                live.failed("broken", i % 3 != 0, clock.monotonic_now());
+            }
+            live.health();
+        }
+    });
+    EXPECT_EQ(retries, LiveState::kFreeRetries);
+    live.succeeded(clock.wall_now());
+    EXPECT_EQ(live.health().consecutive_errors, 0u);
+    EXPECT_TRUE(live.pass(clock.monotonic_now()).open);
+}
+
+TEST(RegistryThreads, AfterARestExactlyOneOfManyCallersProbes) {
+    BreakerPolicy breaker;
+    breaker.failures = 1;
+    for (int round = 0; round < 50; ++round) {
+        LiveState live(3, breaker, {});
+        base::ManualClock clock;
+        live.failed("broken", true, clock.monotonic_now());
+        clock.advance(breaker.rest);
+        std::atomic<int> passed{0};
+        together(4, [&](int) { passed += live.pass(clock.monotonic_now()).open; });
+        EXPECT_EQ(passed, 1);
+    }
+}
+
+}  // namespace
+}  // namespace callgate

@@ -1,0 +1,75 @@
+// A registered tool, ready to be called: the definition and contract as registered, both schemas compiled,
+// the places in the arguments that the contract points to, and what changes while it is in use (health,
+// quarantine, breaker).
+//
+// A call holds the entry it resolved; replacing or removing the tool does not touch calls that are under way.
+//
+// Threads: everything but `live` is immutable; `live` may be used from any thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <callgate/registry.h>
+#include <callgate/schema.h>
+#include <callgate/tool.h>
+
+#include "base/sha256.h"
+#include "json/pointer.h"
+#include "tool/live_state.h"
+
+namespace callgate {
+
+class ToolEntry {
+public:
+    /// All that can be checked about a tool at registration; config_error otherwise.
+    static Result<std::shared_ptr<const ToolEntry>> make(Tool tool, const Registry::Options& options = {});
+
+    const ToolDefinition& definition() const noexcept { return tool_.definition; }
+    const Contract& contract() const noexcept { return tool_.contract; }  ///< risk and connector_id filled in
+    const std::string& name() const noexcept { return tool_.definition.name; }
+    ToolKind kind() const noexcept { return tool_.kind; }
+    const Tool& tool() const noexcept { return tool_; }
+    ToolBody* body() const noexcept { return tool_.body.get(); }
+    std::shared_ptr<ToolBody> shared_body() const noexcept { return tool_.body; }
+
+    const schema::Schema& input() const noexcept { return *input_; }
+    const schema::Schema* output() const noexcept { return output_ ? &*output_ : nullptr; }
+    const base::Sha256Digest& definition_hash() const noexcept { return definition_hash_; }
+
+    EffectClass effect(std::string_view action) const noexcept;
+    Risk risk(std::string_view action) const noexcept;
+    bool knows_action(std::string_view action) const noexcept;
+    const std::vector<std::string>& actions() const noexcept { return actions_; }
+    /// The first scope that the caller lacks for the action; null when all are granted.
+    const std::string* missing_scope(const ScopeSet& granted, std::string_view action) const noexcept;
+
+    /// What the caller may be told of: the tool's own scopes are granted, and those of at least one of its
+    /// actions.
+    bool in_scope(const ScopeSet& granted) const noexcept;
+    /// In scope, and not unavailable, quarantined or silenced.
+    bool visible_to(const ScopeSet& granted) const noexcept;
+
+    const std::optional<json::Pointer>& target() const noexcept { return target_; }
+    const std::optional<json::Pointer>& resource_key() const noexcept { return resource_key_; }
+    const std::optional<json::Pointer>& blast_radius() const noexcept { return blast_radius_; }
+
+    LiveState& live() const noexcept { return *live_; }
+    RegisteredTool describe() const;
+
+private:
+    ToolEntry() = default;
+
+    Tool tool_;
+    std::optional<schema::Schema> input_;
+    std::optional<schema::Schema> output_;
+    base::Sha256Digest definition_hash_{};
+    std::vector<std::string> actions_;
+    std::optional<json::Pointer> target_;
+    std::optional<json::Pointer> resource_key_;
+    std::optional<json::Pointer> blast_radius_;
+    std::unique_ptr<LiveState> live_;
+};
+
+}  // namespace callgate

@@ -1,0 +1,260 @@
+#include <callgate/typed.h>
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace callgate {
+namespace typed {
+namespace {
+
+std::string_view type_name(const Value& value) {
+    switch (value.kind()) {
+        case boost::json::kind::null: return "null";
+        case boost::json::kind::bool_: return "boolean";
+        case boost::json::kind::int64:
+        case boost::json::kind::uint64: return "integer";
+        case boost::json::kind::double_: return "number";
+        case boost::json::kind::string: return "string";
+        case boost::json::kind::array: return "array";
+        case boost::json::kind::object: return "object";
+    }
+    return "null";
+}
+
+}  // namespace
+
+bool Fault::because(std::string_view reason, std::string text) {
+    reason_ = reason;
+    text_ = std::move(text);
+    return false;
+}
+
+bool Fault::wrong_type(std::string_view expected, const Value& got) {
+    return because("wrong_type", fmt::format("expected {}, got {}", expected, type_name(got)));
+}
+
+bool Fault::out_of_range(std::int64_t lowest, std::uint64_t highest) {
+    return because("out_of_range", fmt::format("must be a whole number from {} to {}", lowest, highest));
+}
+
+bool Fault::not_one_of(std::string_view names) {
+    return because("not_one_of", fmt::format("must be one of: {}", names));
+}
+
+bool Fault::wrong_length(std::size_t expected, std::size_t got) {
+    return because("wrong_length", fmt::format("must have {} items, has {}", expected, got));
+}
+
+bool Fault::repeated() {
+    return because("repeated", "is there twice");
+}
+
+bool Fault::missing(std::string_view name) {
+    because("missing", {});
+    return inside(name);
+}
+
+bool Fault::inside(std::string_view name) {
+    path_ = path_.empty() ? std::string(name) : fmt::format("{}/{}", name, path_);
+    return false;
+}
+
+bool Fault::inside(std::size_t index) {
+    return inside(std::to_string(index));
+}
+
+std::string Fault::message() const {
+    if (reason_ == "missing") return fmt::format("Missing required parameter: {}", path_);
+    return fmt::format("Parameter '{}' {}", path_, text_);
+}
+
+ToolFailure Fault::failure() const {
+    Object details;
+    details.emplace("reason", reason_);
+    details.emplace("parameter", path_);
+    return {Error(ErrorCode::invalid_arguments, message(), std::move(details)), Applied::no};
+}
+
+bool is_within(const void* type, const Within* within) noexcept {
+    for (; within != nullptr; within = within->outer) {
+        if (within->type == type) return true;
+    }
+    return false;
+}
+
+Value of_type(std::string_view name) {
+    Object out;
+    out.emplace("type", name);
+    return out;
+}
+
+Object empty_object_schema() {
+    Object out;
+    out.emplace("type", "object");
+    out.emplace("properties", Object());
+    return out;
+}
+
+void add_member(Object& schema, std::string_view name, Value of_member, bool required) {
+    schema.at("properties").as_object().insert_or_assign(name, std::move(of_member));
+    if (!required) return;
+    if (!schema.contains("required")) schema.emplace("required", Array());
+    schema.at("required").as_array().emplace_back(name);
+}
+
+Value integer_schema(std::optional<std::int64_t> lowest, std::optional<std::uint64_t> highest) {
+    Object out;
+    out.emplace("type", "integer");
+    if (lowest) out.emplace("minimum", *lowest);
+    if (highest) out.emplace("maximum", *highest);
+    return out;
+}
+
+Value list_schema(Value items) {
+    Object out;
+    out.emplace("type", "array");
+    out.emplace("items", std::move(items));
+    return out;
+}
+
+Value set_schema(Value items) {
+    Value out = list_schema(std::move(items));
+    out.get_object().emplace("uniqueItems", true);
+    return out;
+}
+
+Value fixed_schema(Value items, std::size_t count) {
+    Value out = list_schema(std::move(items));
+    out.get_object().emplace("minItems", count);
+    out.get_object().emplace("maxItems", count);
+    return out;
+}
+
+Value tuple_schema(Array items) {
+    Object out;
+    const std::size_t count = items.size();
+    out.emplace("type", "array");
+    out.emplace("prefixItems", std::move(items));
+    out.emplace("minItems", count);
+    out.emplace("maxItems", count);
+    return out;
+}
+
+Value map_schema(Value values) {
+    Object out;
+    out.emplace("type", "object");
+    out.emplace("additionalProperties", std::move(values));
+    return out;
+}
+
+Value enum_schema(Array names) {
+    Object out;
+    out.emplace("type", "string");
+    out.emplace("enum", std::move(names));
+    return out;
+}
+
+bool whole_number(const Value& value, std::int64_t& out) noexcept {
+    if (const auto* i = value.if_int64()) {
+        out = *i;
+        return true;
+    }
+    if (const auto* u = value.if_uint64()) {
+        out = static_cast<std::int64_t>(*u);
+        return std::in_range<std::int64_t>(*u);
+    }
+    constexpr double kLimit = 9223372036854775808.0;  // 2^63
+    const double* const d = value.if_double();
+    if (d == nullptr || !(*d >= -kLimit && *d < kLimit) || std::trunc(*d) != *d) return false;
+    out = static_cast<std::int64_t>(*d);
+    return true;
+}
+
+bool whole_number(const Value& value, std::uint64_t& out) noexcept {
+    if (const auto* i = value.if_int64()) {
+        out = static_cast<std::uint64_t>(*i);
+        return *i >= 0;
+    }
+    if (const auto* u = value.if_uint64()) {
+        out = *u;
+        return true;
+    }
+    constexpr double kLimit = 18446744073709551616.0;  // 2^64
+    const double* const d = value.if_double();
+    if (d == nullptr || !(*d >= 0 && *d < kLimit) || std::trunc(*d) != *d) return false;
+    out = static_cast<std::uint64_t>(*d);
+    return true;
+}
+
+bool real_number(const Value& value, double& out) noexcept {
+    if (const auto* d = value.if_double()) {
+        out = *d;
+    } else if (const auto* i = value.if_int64()) {
+        out = static_cast<double>(*i);
+    } else if (const auto* u = value.if_uint64()) {
+        out = static_cast<double>(*u);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void check_names(std::string_view tool, const std::vector<Param>& params) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+        if (params[i].name().empty()) {
+            throw std::invalid_argument(fmt::format("tool '{}': parameter {} needs a name", tool, i + 1));
+        }
+        for (std::size_t k = 0; k < i; ++k) {
+            if (params[i].name() == params[k].name()) {
+                throw std::invalid_argument(
+                    fmt::format("tool '{}': two parameters are named '{}'", tool, params[i].name()));
+            }
+        }
+    }
+}
+
+void refuse_default(std::string_view tool, const Param& param, const Fault& fault) {
+    Fault named = fault;
+    named.inside(param.name());
+    throw std::invalid_argument(
+        fmt::format("tool '{}': the default does not fit: {}", tool, named.message()));
+}
+
+}  // namespace typed
+
+namespace {
+
+/// Above or below: which of two bounds leaves less.
+bool is_narrower(std::string_view keyword, const Value& said, const Value& of_type) {
+    double a = 0;
+    double b = 0;
+    if (!typed::real_number(said, a) || !typed::real_number(of_type, b)) return true;
+    return keyword == "minimum" ? a > b : a < b;
+}
+
+}  // namespace
+
+Param::Param(std::string_view name, std::string_view description) : name_(name) {
+    if (!description.empty()) keywords_.emplace("description", description);
+}
+
+Param& Param::keyword(std::string_view name, Value value) {
+    keywords_.insert_or_assign(name, std::move(value));
+    return *this;
+}
+
+Value Param::schema(Value of_type) const {
+    Object& out = of_type.as_object();
+    for (const auto& said : keywords_) {
+        const bool bound = said.key() == "minimum" || said.key() == "maximum";
+        const Value* const there = out.if_contains(said.key());
+        if (bound && there != nullptr && !is_narrower(said.key(), said.value(), *there)) continue;
+        out.insert_or_assign(said.key(), said.value());
+    }
+    return of_type;
+}
+
+}  // namespace callgate

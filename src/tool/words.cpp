@@ -1,0 +1,73 @@
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <callgate/context.h>
+#include <callgate/registry.h>
+#include <callgate/tool.h>
+
+namespace callgate {
+
+namespace {
+
+// The position of a word is the value of its enumerator.
+constexpr std::array<std::string_view, 5> kAutonomy{"A0", "A1", "A2", "A3", "A4"};
+constexpr std::array<std::string_view, 5> kEffects{"read", "keyed", "verify", "tx", "unsafe"};
+constexpr std::array<std::string_view, 4> kRisks{"low", "medium", "high", "critical"};
+constexpr std::array<std::string_view, 4> kProviders{"native", "process", "http", "mcp"};
+constexpr std::array<std::string_view, 3> kKinds{"function", "action", "adapter"};
+constexpr std::array<std::string_view, 3> kHealth{"healthy", "degraded", "unavailable"};
+
+template <class Enum, std::size_t N>
+std::string_view word_of(const std::array<std::string_view, N>& words, Enum value) noexcept {
+    const auto at = static_cast<std::size_t>(value);
+    return at < N ? words[at] : std::string_view("invalid");
+}
+
+template <class Enum, std::size_t N>
+std::optional<Enum> value_of(const std::array<std::string_view, N>& words, std::string_view text) noexcept {
+    for (std::size_t i = 0; i < N; ++i) {
+        if (words[i] == text) return static_cast<Enum>(i);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Autonomy level) noexcept {
+    return word_of(kAutonomy, level);
+}
+
+std::optional<Autonomy> autonomy_from_string(std::string_view text) noexcept {
+    return value_of<Autonomy>(kAutonomy, text);
+}
+
+std::string_view to_string(EffectClass effect) noexcept {
+    return word_of(kEffects, effect);
+}
+
+std::optional<EffectClass> effect_class_from_string(std::string_view text) noexcept {
+    return value_of<EffectClass>(kEffects, text);
+}
+
+std::string_view to_string(Risk risk) noexcept {
+    return word_of(kRisks, risk);
+}
+
+std::optional<Risk> risk_from_string(std::string_view text) noexcept {
+    return value_of<Risk>(kRisks, text);
+}
+
+std::string_view to_string(ProviderType provider) noexcept {
+    return word_of(kProviders, provider);
+}
+
+std::string_view to_string(ToolKind kind) noexcept {
+    return word_of(kKinds, kind);
+}
+
+std::string_view to_string(HealthStatus status) noexcept {
+    return word_of(kHealth, status);
+}
+
+}  // namespace callgate
