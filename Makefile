@@ -32,6 +32,12 @@ test: ## everything that must pass: all tests under ASan+UBSan, thread tests und
 	@tools/setup.sh build test
 	@JOBS=$(JOBS) tools/test.sh asan tsan
 
+.PHONY: seed-tests
+seed-tests: ## the requirements of the systems that Callgate unites, row by row
+	@tools/setup.sh build test
+	@$(call build,asan,--target seeds_test)
+	@tests/seeds/run.py build/asan/bin/seeds_test
+
 .PHONY: schema-suite
 schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
 	@tools/setup.sh build test bench
@@ -49,6 +55,12 @@ bench-schema: ## parse and validate, ours and ajv's, in one run
 	@tools/setup.sh build test bench node
 	@$(call build,bench,--target schema_bench)
 	@bench/schema/run.sh
+
+.PHONY: bench-call
+bench-call: ## one call through all ten stages, ours and the npm peers', in one run
+	@tools/setup.sh build test bench node
+	@$(call build,bench,--target call_bench)
+	@bench/call/run.sh
 
 .PHONY: fuzz
 fuzz: ## libFuzzer on every target, SECONDS (60) for each
@@ -99,6 +111,7 @@ soak: ## the long versions: fuzzing for ten minutes a target, differential, suit
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
 	@$(MAKE) bench-schema
+	@$(MAKE) bench-call
 	@$(MAKE) fuzz SECONDS=600
 
 .PHONY: setup

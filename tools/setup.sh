@@ -10,7 +10,7 @@ declare -A packages=(
              libre2-dev libpcre2-dev libidn2-dev libunistring-dev libfmt-dev libcli11-dev libexpected-dev
              libhowardhinnant-date-dev tzdata"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev python3 json-schema-test-suite"
-    [bench]="libbenchmark-dev python3"
+    [bench]="libbenchmark-dev nlohmann-json3-dev python3"
     [clang]="clang-19 libclang-rt-19-dev"
     [tidy]="clang-tidy-19"
     [format]="clang-format-19"

@@ -1,0 +1,113 @@
+// Our side of bench-call: reads "MODE MILLISECONDS" lines, answers each with "CALLS NANOSECONDS".
+//
+//   floor    parse, validate, call, serialise, and nothing else
+//   inline   the same through all ten stages: memory ledger, redaction, and an observer that takes every
+//   event batch    the same in batches of 100 pooled   the same with the tool on the pool: two thread hops
+//   silent   as inline, with nobody watching
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include <callgate/callgate.h>
+
+#include "floor.h"
+
+namespace {
+
+namespace cg = callgate;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kArguments = R"({"a":1,"b":2})";
+constexpr std::string_view kExpected = R"({"content":[{"type":"text","text":"3"}]})";
+constexpr std::size_t kBatch = 100;
+
+// Takes everything there is to be told.
+class Counting final : public cg::Observer {
+public:
+    void on_audit(const cg::AuditEvent& event) override { seen += event.tool.size(); }
+    void on_telemetry(const cg::TelemetryEvent& event) override { seen += event.tool.size(); }
+    void on_log(cg::LogLevel, std::string_view line) override { seen += line.size(); }
+    std::size_t seen = 0;
+};
+
+cg::Tool add_tool(bool inlined) {
+    cg::Tool tool = cg::tool(
+                        "add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; },
+                        cg::param("a"), cg::param("b"))
+                        .read_only();
+    if (inlined) tool.run_inline();
+    return tool;
+}
+
+void check(std::string_view text) {
+    if (text == kExpected) return;
+    std::fprintf(stderr, "call_bench: unexpected result %.*s\n", static_cast<int>(text.size()), text.data());
+    std::exit(1);
+}
+
+struct Runtimes {
+    cg::Runtime watched;
+    cg::Runtime silent;
+    cg::Runtime pooled;
+    std::shared_ptr<Counting> counting = std::make_shared<Counting>();
+
+    Runtimes() {
+        watched.observe(counting);
+        pooled.observe(std::make_shared<Counting>());
+        (void)watched.tools().add(add_tool(true));
+        (void)silent.tools().add(add_tool(true));
+        (void)pooled.tools().add(add_tool(false));
+    }
+};
+
+template <class Once>
+void measure(std::chrono::milliseconds duration, std::size_t calls_at_once, Once once) {
+    std::uint64_t calls = 0;
+    const auto begin = Clock::now();
+    auto now = begin;
+    while (now - begin < duration) {
+        for (int i = 0; i < 20; ++i) once();
+        calls += 20 * calls_at_once;
+        now = Clock::now();
+    }
+    std::printf("%llu %lld\n", static_cast<unsigned long long>(calls),
+                static_cast<long long>(std::chrono::nanoseconds(now - begin).count()));
+    std::fflush(stdout);
+}
+
+void one_call(cg::Runtime& runtime) {
+    check(cg::views::mcp(runtime.call("add", kArguments)));
+}
+
+void one_batch(cg::Runtime& runtime) {
+    const std::vector<cg::CallRequest> calls(kBatch, cg::CallRequest("add", kArguments));
+    for (const cg::Outcome& outcome : runtime.call_batch(calls)) check(cg::views::mcp(outcome));
+}
+
+}  // namespace
+
+int main() {
+    cg::bench::Floor floor;
+    Runtimes runtimes;
+    std::string mode;
+    long long milliseconds = 0;
+    while (std::cin >> mode >> milliseconds) {
+        const std::chrono::milliseconds duration(milliseconds);
+        if (mode == "floor") {
+            measure(duration, 1, [&] { check(floor.call(kArguments)); });
+        } else if (mode == "inline") {
+            measure(duration, 1, [&] { one_call(runtimes.watched); });
+        } else if (mode == "silent") {
+            measure(duration, 1, [&] { one_call(runtimes.silent); });
+        } else if (mode == "batch") {
+            measure(duration, kBatch, [&] { one_batch(runtimes.watched); });
+        } else if (mode == "pooled") {
+            measure(duration, 1, [&] { one_call(runtimes.pooled); });
+        } else {
+            std::fprintf(stderr, "call_bench: there is no mode '%s'\n", mode.c_str());
+            return 2;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs the call benchmark: bench/call/run.sh [CALL_BENCH]. ROUNDS and SLICE_MS as in bench.mjs.
+#
+# The peers come from npm, by bench/call/peers/package-lock.json, into build/peers. Where ../shared has the reference
+# floor, it is built and measured in the same run.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bench=${1:-$root/build/bench/bin/call_bench}
+[[ -x $bench ]] || {
+    echo "run.sh: $bench is missing; build it with: make bench-call" >&2
+    exit 2
+}
+node=$("$root/tools/node.sh")
+
+peers=$root/build/peers
+if ! cmp -s "$root/bench/call/peers/package-lock.json" "$peers/installed-lock.json"; then
+    echo "run.sh: installing the peers from npm into build/peers" >&2
+    mkdir -p "$peers"
+    rm -f "$peers/installed-lock.json"
+    cp "$root"/bench/call/peers/{package.json,package-lock.json,.npmrc} "$peers/"
+    (cd "$peers" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+    cp "$peers/package-lock.json" "$peers/installed-lock.json"
+fi
+
+reference=$root/../shared/peer-bench/c/inproc.cpp
+inproc=()
+if [[ -f $reference ]]; then
+    program=$root/build/bench/bin/reference_floor
+    [[ $program -nt $reference ]] || g++ -std=c++20 -O2 -w "$reference" -o "$program" -pthread
+    inproc=("$program")
+fi
+
+PEERS_DIR=$peers exec "$node" "$root/bench/call/bench.mjs" "$bench" "${inproc[@]}"
