@@ -1,19 +1,29 @@
 // Coroutines: calls that are awaited, and tools that are coroutines. The one public header that shows
 // Boost.Asio.
 //
-//     cg::Outcome r = co_await runtime.async_call("add", cg::Args{...});
-//     runtime.tools().add(cg::async_tool("fetch", "Fetch a page", [](std::string url) ->
-//     asio::awaitable<std::string> {…},
-//                                        cg::param("url")));
+//     cg::Args arguments = {{"a", 5}, {"b", 3}};
+//     cg::Outcome r = co_await runtime.async_call("add", arguments);
+//     auto fetch = [](std::string url) -> asio::awaitable<std::string> { … };
+//     runtime.tools().add(cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")));
 //
 // Coroutine tools run on the runtime's own io context, one thread, or on one that the host lends
-// (use_executor). A call is awaited on the executor of who awaits it.
+// (use_executor); each on a strand of its own. A call is awaited on the executor of who awaits it. When a
+// call is called off or out of time, what its coroutine waits for is cancelled (Asio's terminal
+// cancellation).
+//
+// A coroutine tool that calls runtime.call() instead of awaiting blocks its thread. On the runtime's own that
+// is allowed: it does other work meanwhile. A lent executor cannot be made to, so await there.
+//
+// g++ 12 miscompiles braces inside an expression with co_await: give arguments a name first, or as text.
 //
 // Threads: as Runtime.
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -21,10 +31,12 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <callgate/runtime.h>
@@ -48,6 +60,28 @@ struct Awaited<boost::asio::awaitable<T, Executor>> {
     using Type = T;
 };
 
+/// Hands the call's cancel signal on to a coroutine under way. Belongs to the coroutine's strand, but for
+/// strand() and slot(), which come before.
+class CancelLink : public std::enable_shared_from_this<CancelLink> {
+public:
+    explicit CancelLink(boost::asio::any_io_executor strand) : strand_(std::move(strand)) {}
+
+    const boost::asio::any_io_executor& strand() const noexcept { return strand_; }
+    boost::asio::cancellation_slot slot() noexcept { return signal_.slot(); }
+    void watch(std::stop_token token);
+    void over() { watched_.reset(); }
+    /// What an exception means: one that we caused by cancelling says nothing about the effect.
+    ToolFailure failure() const;
+
+private:
+    void emit();
+
+    boost::asio::any_io_executor strand_;
+    boost::asio::cancellation_signal signal_;
+    bool emitted_ = false;
+    std::optional<std::stop_callback<std::function<void()>>> watched_;
+};
+
 /// A coroutine as a tool's body.
 template <class Coroutine, class R>
 class AsyncBody final : public ToolBody {
@@ -56,14 +90,18 @@ public:
 
     RunMode mode() const noexcept override { return RunMode::async; }
     void start(std::shared_ptr<Attempt> attempt) override {
-        const boost::asio::any_io_executor executor = attempt->io().executor();
-        boost::asio::co_spawn(executor, drive(coroutine_, std::move(attempt)), boost::asio::detached);
+        auto link = std::make_shared<CancelLink>(boost::asio::make_strand(attempt->io().executor()));
+        boost::asio::co_spawn(
+            link->strand(), drive(coroutine_, std::move(attempt), link),
+            boost::asio::bind_cancellation_slot(link->slot(), [link](const std::exception_ptr&) {}));
     }
 
 private:
     static boost::asio::awaitable<void> drive(std::shared_ptr<Coroutine> coroutine,
-                                              std::shared_ptr<Attempt> attempt) {
+                                              std::shared_ptr<Attempt> attempt,
+                                              std::shared_ptr<CancelLink> link) {
         ToolReturn answer;
+        link->watch(attempt->context().cancel());
         try {
             typename Coroutine::Slots slots;
             Fault fault;
@@ -75,8 +113,9 @@ private:
                 answer = to_return(co_await coroutine->call(slots, attempt->context()));
             }
         } catch (...) {
-            answer = tl::unexpected(failure_from_exception());
+            answer = tl::unexpected(link->failure());
         }
+        link->over();
         attempt->finish(std::move(answer));
     }
 
@@ -109,14 +148,16 @@ void use_executor(Runtime& runtime, boost::asio::any_io_executor executor);
 
 template <class Token>
 auto Runtime::async_call(CallRequest request, Context context, Token&& token) {
+    request.arguments.own();  // the text they may point to need not live until the call is awaited
     return boost::asio::async_initiate<Token, void(Outcome)>(
         [this](auto handler, CallRequest what, Context who) {
             auto executor = boost::asio::get_associated_executor(handler, executor_of(*this));
-            what.arguments.own();
             // The completion function is copied by std::function, and a handler cannot be.
             auto kept = std::make_shared<decltype(handler)>(std::move(handler));
-            start(std::move(what), std::move(who), [kept, executor](Outcome outcome) {
-                boost::asio::dispatch(executor, [kept, outcome = std::move(outcome)]() mutable {
+            auto work = boost::asio::make_work_guard(executor);
+            // Posted: a call may end before start() returns, and a handler never runs inside what starts it.
+            start(std::move(what), std::move(who), [kept, work](Outcome outcome) {
+                boost::asio::post(work.get_executor(), [kept, outcome = std::move(outcome)]() mutable {
                     std::move (*kept)(std::move(outcome));
                 });
             });

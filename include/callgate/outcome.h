@@ -5,7 +5,7 @@
 // would be safe. Results are kept whole (bounded by the runtime's limits, secrets masked); views.h cuts them
 // for others.
 //
-// Threads: a plain value.
+// Threads: immutable; copies may be used from any thread.
 #pragma once
 
 #include <array>
@@ -87,38 +87,40 @@ struct OutcomeData {
     std::vector<StageNote> trace;
 };
 
+/// A handle: copies share what they tell.
 class Outcome {
 public:
-    Outcome() = default;
-    explicit Outcome(OutcomeData data) : d_(std::move(data)) {}
+    Outcome();
+    explicit Outcome(OutcomeData data);
+    explicit Outcome(std::shared_ptr<const OutcomeData> data) noexcept : d_(std::move(data)) {}
 
-    bool ok() const noexcept { return d_.succeeded; }
+    bool ok() const noexcept { return d_->succeeded; }
     explicit operator bool() const noexcept { return ok(); }
-    State state() const noexcept { return d_.state; }
+    State state() const noexcept { return d_->state; }
     /// Null when ok().
-    const Error* error() const noexcept { return d_.error ? &*d_.error : nullptr; }
+    const Error* error() const noexcept { return d_->error ? &*d_->error : nullptr; }
 
-    const std::string& tool() const noexcept { return d_.tool; }
-    const std::string& server() const noexcept { return d_.server; }
-    const std::string& action() const noexcept { return d_.action; }
+    const std::string& tool() const noexcept { return d_->tool; }
+    const std::string& server() const noexcept { return d_->server; }
+    const std::string& action() const noexcept { return d_->action; }
     const Value& arguments() const noexcept;
     /// 36 characters, UUID version 7.
     std::string call_id() const;
     /// "" unless a tool made this call.
     std::string parent_call_id() const;
-    const std::string& approval_id() const noexcept { return d_.approval_id; }
-    const std::optional<Preview>& preview() const noexcept { return d_.preview; }
-    const std::optional<Partial>& partial() const noexcept { return d_.partial; }
+    const std::string& approval_id() const noexcept { return d_->approval_id; }
+    const std::optional<Preview>& preview() const noexcept { return d_->preview; }
+    const std::optional<Partial>& partial() const noexcept { return d_->partial; }
 
-    bool replayed() const noexcept { return d_.state == State::replayed; }
-    std::uint32_t attempts() const noexcept { return d_.attempts; }
-    bool safe_new_key() const noexcept { return d_.safe_new_key; }
-    std::chrono::system_clock::time_point timestamp() const noexcept { return d_.timestamp; }
-    std::chrono::nanoseconds duration() const noexcept { return d_.duration; }
+    bool replayed() const noexcept { return d_->state == State::replayed; }
+    std::uint32_t attempts() const noexcept { return d_->attempts; }
+    bool safe_new_key() const noexcept { return d_->safe_new_key; }
+    std::chrono::system_clock::time_point timestamp() const noexcept { return d_->timestamp; }
+    std::chrono::nanoseconds duration() const noexcept { return d_->duration; }
     double latency_ms() const noexcept {
-        return std::chrono::duration<double, std::milli>(d_.duration).count();
+        return std::chrono::duration<double, std::milli>(d_->duration).count();
     }
-    const std::vector<StageNote>& trace() const noexcept { return d_.trace; }
+    const std::vector<StageNote>& trace() const noexcept { return d_->trace; }
 
     /// The content as text: strings as they are, other values as JSON, text blocks joined by line breaks; ""
     /// on failure.
@@ -127,13 +129,13 @@ public:
     Value content() const;
     /// The content as blocks, whatever form the tool gave it in.
     std::vector<Block> blocks() const;
-    const std::optional<Value>& structured() const noexcept { return d_.result.structured; }
-    const std::string& raw() const noexcept { return d_.result.raw; }
+    const std::optional<Value>& structured() const noexcept { return d_->result.structured; }
+    const std::string& raw() const noexcept { return d_->result.raw; }
 
-    const OutcomeData& data() const noexcept { return d_; }
+    const OutcomeData& data() const noexcept { return *d_; }
 
 private:
-    OutcomeData d_;
+    std::shared_ptr<const OutcomeData> d_;
 };
 
 }  // namespace callgate

@@ -149,7 +149,7 @@ public:
     Policy& operator=(const Policy&) = delete;
 
     /// config_error {reason, rule?} naming the rule and what is wrong; the policy then stays as it was.
-    Result<void> set(PolicyConfig config);
+    Result<void> set(const PolicyConfig& config);
     PolicyConfig get() const;
     std::uint64_t revision() const noexcept;
 

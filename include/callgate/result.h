@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <source_location>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,8 +90,22 @@ struct ToolFailure {
 
 using ToolReturn = tl::expected<ToolResult, ToolFailure>;
 
+/// An exception that remembers where it was made. A tool may throw anything; this one leaves a stack in the
+/// host's error (`details.stack`) and in the log. No view for a model ever has it.
+class TracedError : public std::runtime_error {
+public:
+    explicit TracedError(const std::string& message,
+                         std::source_location where = std::source_location::current());
+    /// At most 5 frames, the innermost first.
+    const std::vector<std::string>& stack() const noexcept { return *stack_; }
+
+private:
+    std::shared_ptr<const std::vector<std::string>> stack_;  // copying an exception must not throw
+};
+
 /// Inside a catch block: what the exception in flight means as a tool's answer. An exception is a definite
-/// failure; a thrown value that is none leaves open what was done.
+/// failure; a thrown value that is none leaves open what was done. The exceptions nested in it go to
+/// `details.stack`, after the frames of a TracedError.
 ToolFailure failure_from_exception();
 
 /// What would happen, without its happening.

@@ -41,7 +41,8 @@ struct CallRequest {
     std::string action = "call";
     std::optional<std::chrono::milliseconds> timeout;  ///< beats the context's
 
-    CallRequest(std::string name, Args args = {}) : tool(std::move(name)), arguments(std::move(args)) {}
+    explicit CallRequest(std::string name, Args args = {})
+        : tool(std::move(name)), arguments(std::move(args)) {}
 };
 
 struct RuntimeOptions {
@@ -65,6 +66,14 @@ struct RuntimeOptions {
     std::vector<std::shared_ptr<Observer>> observers;
 
     RuntimeOptions() = default;
+};
+
+/// What would be decided about a call, as far as it would get.
+struct CallExplanation {
+    std::vector<StageNote> stages;           ///< resolve, authorize, validate, classify, gate
+    std::optional<Error> refused;            ///< why it would end before the gate
+    std::optional<PolicyDecision> decision;  ///< the gate's, where it would get there
+    Value arguments;                         ///< as the tool would get them; null where they were refused
 };
 
 /// What the runtime counted since it began.
@@ -114,6 +123,10 @@ public:
     /// What would happen. Ends as `previewed`.
     Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
                     std::string action = "call");
+    /// What would be decided, stage by stage up to the gate, as if it were asked at `at` (now, if absent).
+    /// Nothing is run, recorded or told to observers.
+    CallExplanation explain(CallRequest request, Context context = {},
+                            std::optional<std::chrono::system_clock::time_point> at = {});
     /// Execute what was approved: `call_id` is the id of the call that asked, `context` that of the same
     /// principal.
     Outcome resume(std::string_view call_id, Context context = {});

@@ -68,19 +68,22 @@ void IdGenerator::draw() {
     // The top bit starts as 0: room for many steps within this millisecond.
     high_ = static_cast<std::uint32_t>(rng_.next_u64() % (kHighRange / 2));
     low_ = rng_.next_u64() % kLowRange;
+    step_ = rng_.next_u64();
 }
 
-Uuid IdGenerator::next() {
+Uuid IdGenerator::next(WallTime wall_now) {
     const std::lock_guard lock(mutex_);
     const auto since_epoch =
-        std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch()).count();
+        std::chrono::floor<std::chrono::milliseconds>(wall_now.time_since_epoch()).count();
     const auto now = since_epoch < 0 ? 0 : static_cast<std::uint64_t>(since_epoch) & kTimeMask;
     if (!started_ || now > milliseconds_) {
         started_ = true;
         milliseconds_ = now;
         draw();
     } else {
-        low_ += 1 + rng_.next_u64() % (std::uint64_t{1} << 32);
+        // Unique and not secret: the distance to the next id need only be hard to guess by accident.
+        step_ = step_ * 6364136223846793005u + 1442695040888963407u;
+        low_ += 1 + (step_ >> 32);
         if (low_ >= kLowRange) {
             low_ -= kLowRange;
             if (++high_ == kHighRange) {

@@ -40,7 +40,9 @@ public:
     /// Both must outlive the generator.
     IdGenerator(const Clock& clock, Rng& rng) noexcept : clock_(clock), rng_(rng) {}
 
-    Uuid next();
+    Uuid next() { return next(clock_.wall_now()); }
+    /// For who has just read the clock.
+    Uuid next(WallTime now);
 
 private:
     void draw();
@@ -52,6 +54,7 @@ private:
     std::uint64_t milliseconds_ = 0;
     std::uint32_t high_ = 0;  // the 12 random bits beside the time
     std::uint64_t low_ = 0;   // the 62 random bits after the variant
+    std::uint64_t step_ = 0;  // decides how far the next id is
 };
 
 }  // namespace callgate::base

@@ -10,25 +10,31 @@ namespace callgate::ledger {
 AuditRing::AuditRing(const base::Clock& clock, std::size_t kept)
     : clock_(clock), kept_(std::max<std::size_t>(kept, 1)) {}
 
-void AuditRing::append(AuditEvent&& event) {
+void AuditRing::append(AuditEvent& event) {
+    if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
     const std::lock_guard lock(mutex_);
-    append_locked(std::move(event));
+    AuditEvent& slot = next_slot();
+    event.sequence = ++count_;
+    slot = event;
 }
 
 void AuditRing::append(std::vector<AuditEvent>&& events) {
     if (events.empty()) return;
     const std::lock_guard lock(mutex_);
-    for (AuditEvent& event : events) append_locked(std::move(event));
+    for (AuditEvent& event : events) {
+        AuditEvent& slot = next_slot();
+        slot = std::move(event);
+        slot.sequence = ++count_;
+        slot.at = clock_.wall_now();
+    }
 }
 
-void AuditRing::append_locked(AuditEvent&& event) {
+AuditEvent& AuditRing::next_slot() {
     const std::size_t piece = next_ / kPiece;
     if (piece == pieces_.size()) pieces_.push_back(std::make_unique<Piece>());
     AuditEvent& slot = (*pieces_[piece])[next_ % kPiece];
-    slot = std::move(event);
-    slot.sequence = ++count_;
-    slot.at = clock_.wall_now();
     if (++next_ == kept_) next_ = 0;
+    return slot;
 }
 
 std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {

@@ -1,6 +1,6 @@
 // The last events of the audit, in memory: a dense sequence from 1, of which the newest are kept.
 //
-// append() is on the path of every call: it reads the clock and moves the event, nothing else. Memory is
+// append() is on the path of every call: it copies the event and no more. Memory is
 // taken in pieces as events come, up to `kept` of them.
 //
 // Threads: may be used from any thread.
@@ -24,7 +24,8 @@ public:
     /// Keeps at least one. `clock` must outlive the ring.
     AuditRing(const base::Clock& clock, std::size_t kept);
 
-    void append(AuditEvent&& event);
+    /// Sets its sequence, and its time if it has none, and keeps a copy: the slots' own memory serves again.
+    void append(AuditEvent& event);
     /// One after the other, with nothing between them.
     void append(std::vector<AuditEvent>&& events);
 
@@ -36,7 +37,7 @@ private:
     static constexpr std::size_t kPiece = 64;
     using Piece = std::array<AuditEvent, kPiece>;
 
-    void append_locked(AuditEvent&& event);
+    AuditEvent& next_slot();
 
     const base::Clock& clock_;
     const std::size_t kept_;

@@ -261,9 +261,9 @@ Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& r
     return Io::done;
 }
 
-Io MemoryLedger::record(AuditEvent&& event, Reply& reply, Waiter&) {
+Io MemoryLedger::record(AuditEvent& event, Reply& reply, Waiter&) {
     if (is_told_to_fail("ledger.record", CALLGATE_FAILPOINT_ACTION("ledger.record"), reply)) return Io::done;
-    audit_.append(std::move(event));
+    audit_.append(event);
     return Io::done;
 }
 
@@ -320,7 +320,7 @@ Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent e
     if (approval == nullptr) return no_such_approval(id);
     const Result<bool> counted = ledger::vote(*approval, std::move(vote), now);
     if (!counted) return tl::unexpected(counted.error());
-    if (*counted) audit_.append(std::move(event));
+    if (*counted) audit_.append(event);
     return *approval;
 }
 
@@ -330,7 +330,7 @@ Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by
     Approval* approval = approvals_.find(id, now);
     if (approval == nullptr) return no_such_approval(id);
     if (const auto revoked = ledger::revoke(*approval, now); !revoked) return tl::unexpected(revoked.error());
-    audit_.append(std::move(event));
+    audit_.append(event);
     return *approval;
 }
 
@@ -367,7 +367,7 @@ Result<CallRow> MemoryLedger::resolve(const CallId& call_id, bool applied,
     }
     Waiters nobody;  // an unknown outcome is an end: who waited was woken then
     put_away(*entry, Keep::always, nobody);
-    audit_.append(std::move(event));
+    audit_.append(event);
     return entry->row;
 }
 

@@ -54,7 +54,8 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
 
 std::optional<Step> use_given_approval(Call& call) {
     const Context& context = call.request.context;
-    std::optional<Approval> given = call.request.approval;
+    std::optional<Approval> given;
+    if (call.request.approval) given = *call.request.approval;
     const bool resumed = given.has_value();
     need_fingerprint(call);
     if (!given) {
@@ -62,13 +63,16 @@ std::optional<Step> use_given_approval(Call& call) {
                                                       context.idempotency_key);
     }
     if (!given) return std::nullopt;
-    call.outcome.approval_id = given->id;
     const auto fault = standing(*given, call.core->clock().wall_now());
     if (fault == ledger::ApprovalVerdict::pending && !resumed) return std::nullopt;
+    call.outcome.approval_id = given->id;
     if (fault) return call.refuse(approval_error(*fault, given->id));
     const std::string digest = approval_digest(call, call_id_of(*given));
     if (digest != given->digest || !same_caller(call, *given)) {
-        if (!resumed) return std::nullopt;
+        if (!resumed) {
+            call.outcome.approval_id.clear();
+            return std::nullopt;
+        }
         return call.refuse(approval_error(ledger::ApprovalVerdict::other_call, given->id));
     }
     call.approval_use = ledger::ApprovalUse{given->id, digest};

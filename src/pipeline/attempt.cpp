@@ -10,8 +10,6 @@
 namespace callgate::pipeline {
 namespace {
 
-constexpr std::size_t kMaxMessage = 4'096;
-
 template <class Run>
 auto guarded(Run run) -> tl::expected<decltype(run()), ToolFailure> {
     try {
@@ -59,17 +57,20 @@ Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallCo
 }  // namespace
 
 ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context) {
-    auto answer = guarded([&] { return body.run(arguments, context); });
-    if (!answer) return tl::unexpected(std::move(answer.error()));
-    return std::move(*answer);
+    try {
+        return body.run(arguments, context);
+    } catch (...) {
+        return tl::unexpected(failure_from_exception());
+    }
 }
 
 const Context& RunContext::caller() const {
     return call_.request.context;
 }
 
+// A call that was taken over goes on under the first one's id: it is the key that a provider was sent.
 std::string RunContext::call_id() const {
-    return base::Uuid{call_.id}.to_string();
+    return base::Uuid{call_.claim_id == CallId{} ? call_.id : call_.claim_id}.to_string();
 }
 
 const std::string& RunContext::action() const {
@@ -87,7 +88,7 @@ std::stop_token RunContext::cancel() const {
 
 void RunContext::progress(std::string_view message, std::optional<double> done, std::optional<double> total) {
     Progress progress;
-    progress.message = std::string(base::truncate_to_bytes(message, kMaxMessage));
+    progress.message = std::string(message);
     progress.done = done;
     progress.total = total;
     project_progress(call_, std::move(progress));
@@ -129,7 +130,7 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     request.context.timeout.reset();
     request.context.on_progress = nullptr;
     request.context.cancel = call_.stop_token();
-    if (request.context.trace_id.empty()) request.context.trace_id = call_id();
+    if (request.context.trace_id.empty()) request.context.trace_id = base::Uuid{call_.id}.to_string();
     request.parent = call_.id;
     request.depth = call_.request.depth + 1;
     request.latest = call_.deadline;

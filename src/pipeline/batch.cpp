@@ -79,9 +79,10 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             }
             ++progress.running;
         }
-        const auto call = make_call(std::move(requests[i]));
+        const auto call = make_call();
+        call->request = std::move(requests[i]);
         call->start([&outcome = outcomes[i], &progress](Call& ended) {
-            outcome = Outcome(std::move(ended.outcome));
+            outcome = Outcome(ended.told);
             // The last one may end the batch, and with it `progress`, as soon as the lock is free.
             const std::lock_guard lock(progress.mutex);
             --progress.running;

@@ -53,18 +53,30 @@ State state_of(ErrorCode code) {
 
 }  // namespace
 
-Call::Call(std::shared_ptr<Runtime::Core> owner, Request what)
-    : core(std::move(owner)), request(std::move(what)) {
-    id = core->ids.next().bytes;
+Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
     started = core->clock().monotonic_now();
     started_wall = core->clock().wall_now();
+    id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
+    observers = core->observers();
+}
+
+void Call::begin() {
     outcome.call_id = id;
     outcome.parent_call_id = request.parent;
     outcome.timestamp = started_wall;
-    shared.secrets = std::move(request.secrets);
-    observers = core->observers();
+    if (request.secrets) {
+        shared.secrets = std::move(request.secrets);
+        uses_secrets_.store(true, std::memory_order_release);
+    }
     if (request.context.principal.empty()) request.context.principal = "local";
+    project_start(*this);
+    run();
+}
+
+Records& Call::records() {
+    if (!records_) records_ = std::make_unique<Records>();
+    return *records_;
 }
 
 Call::~Call() {
@@ -73,17 +85,15 @@ Call::~Call() {
 
 void Call::start(Done done) {
     done_ = std::move(done);
-    project_start(*this);
-    run();
+    begin();
 }
 
 Outcome Call::run_to_end() {
-    project_start(*this);
-    run();
+    begin();
     if (!over()) core->wait_for(*this);
     // The caller's progress function may still be running on the tool's thread; it must not outlive the call.
     if (request.context.on_progress) const std::lock_guard lock(shared.mutex);
-    return Outcome(std::move(outcome));
+    return Outcome(told);
 }
 
 void Call::run() {
@@ -106,6 +116,7 @@ void Call::run() {
             phase = 0;
             continue;
         }
+        if (workspace_) core->give_back(std::move(workspace_));
         auto expected = Run::running;
         if (run_.compare_exchange_strong(expected, Run::waiting, std::memory_order_acq_rel)) return;
         run_.store(Run::running, std::memory_order_release);  // woken in the meantime
@@ -116,6 +127,7 @@ void Call::finish() {
     const auto self = std::move(kept_);  // until this function is done
     disarm();
     attempt = nullptr;
+    if (workspace_) core->give_back(std::move(workspace_));
     Done done = std::move(done_);
     run_.store(Run::over, std::memory_order_release);
     run_.notify_all();
@@ -146,6 +158,7 @@ void Call::wake() {
                 if (run_.compare_exchange_weak(now, Run::running, std::memory_order_acq_rel)) {
                     const auto self = shared_from_this();  // it may end, and go, while it runs
                     run();
+                    if (over()) core->wake_io();
                     return;
                 }
                 break;
@@ -197,8 +210,7 @@ Step Call::pending_or_give_up() {
     return Step::pending;
 }
 
-void Call::note(std::string_view stage, std::string_view decision, std::string reason) {
-    if (!request.context.trace) return;
+void Call::add_note(std::string_view stage, std::string_view decision, std::string_view reason) {
     outcome.trace.push_back({std::string(stage), std::string(decision), redactor().redact_text(reason)});
 }
 
@@ -280,15 +292,12 @@ std::chrono::nanoseconds Call::time_left() const {
 redact::SecretSet& Call::secrets() {
     const std::lock_guard lock(shared.mutex);
     if (!shared.secrets) shared.secrets = std::make_shared<redact::SecretSet>();
+    uses_secrets_.store(true, std::memory_order_release);
     return *shared.secrets;
 }
 
-bool Call::has_secrets() const {
-    const std::lock_guard lock(shared.mutex);
-    return shared.secrets != nullptr;
-}
-
 redact::Redactor Call::redactor() const {
+    if (!has_secrets()) return redact::Redactor();
     const std::lock_guard lock(shared.mutex);
     return redact::Redactor(shared.secrets ? shared.secrets->index() : nullptr);
 }
@@ -305,7 +314,7 @@ void Call::record_allowed() {
     AuditEvent event = make_event(*this, "gate.allowed", "success", "gate");
     project_audit(*core, event);
     ledger::Reply reply;
-    core->ledger().record(std::move(event), reply, *this);
+    core->ledger().record(event, reply, *this);
 }
 
 policy::Question Call::question() const {

@@ -55,7 +55,7 @@ struct Request {
     Context context;
     Purpose purpose = Purpose::execute;
     std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
-    std::optional<Approval> approval;         ///< resume: the approval this call executes
+    std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
     std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
     std::optional<std::chrono::milliseconds> timeout;
     CallId parent{};
@@ -65,11 +65,22 @@ struct Request {
     policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
 };
 
+/// What passes between a call and the ledger, for the calls that have to do with it.
+struct Records {
+    ledger::PeekReply peek;
+    ledger::ClaimReply claimed;
+    ledger::OpenApprovalReply opened;
+    AuditEvent opened_event;
+    ledger::DispatchReply dispatched;
+    ledger::ConcludeReply concluded;
+};
+
 class Call final : public ledger::Waiter {
 public:
     using Done = std::function<void(Call&)>;
 
-    Call(std::shared_ptr<Runtime::Core> owner, Request what);
+    /// `request` is filled in before the call begins.
+    explicit Call(std::shared_ptr<Runtime::Core> owner);
     ~Call() override;
 
     // Driving.
@@ -94,7 +105,10 @@ public:
     /// While waiting: goes on waiting, or gives up because the time is over or the call was called off.
     /// Nothing has been dispatched then.
     Step pending_or_give_up();
-    void note(std::string_view stage, std::string_view decision, std::string reason = {});
+    /// Kept only where the caller wants a trace.
+    void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
+        if (request.context.trace) add_note(stage, decision, reason);
+    }
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
     std::stop_token stop_token();
@@ -105,24 +119,31 @@ public:
     /// Masks what must not be seen; its secrets are those this call has used so far.
     redact::Redactor redactor() const;
     redact::SecretSet& secrets();
-    bool has_secrets() const;
+    bool has_secrets() const noexcept { return uses_secrets_.load(std::memory_order_acquire); }
     void mask_preview();
     void record_allowed();
     std::shared_ptr<const Value> arguments_as_they_came() const;
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     policy::Question question() const;
+    Records& records();
+    /// Memory for the stage that runs now; not kept while the call waits.
+    Runtime::Core::Workspace& workspace() {
+        if (!workspace_) workspace_ = core->lend();
+        return *workspace_;
+    }
     bool effectful() const noexcept { return effect != EffectClass::read; }
 
     std::shared_ptr<Runtime::Core> core;
-    std::shared_ptr<const Runtime::Core::Observers> observers;  ///< null: nobody watches
+    const Runtime::Core::Observers* observers = nullptr;  ///< null: nobody watches
     Request request;
     CallId id{};
     base::MonotonicTime started{};
     base::WallTime started_wall{};
     base::MonotonicTime deadline{};
     std::chrono::milliseconds timeout{};
-    OutcomeData outcome;
+    const std::shared_ptr<OutcomeData> told = std::make_shared<OutcomeData>();
+    OutcomeData& outcome = *told;
 
     // resolve
     std::shared_ptr<const ToolEntry> tool;
@@ -136,8 +157,6 @@ public:
     bool has_fingerprint = false;
     base::Sha256Digest fingerprint{};
     std::string request_hash;
-    ledger::PeekReply peek;
-    ledger::ClaimReply claimed;
     bool waits_for_key = false;
     std::vector<AuditEvent> claim_events;
     bool has_claim = false;
@@ -148,11 +167,9 @@ public:
     policy::Answer answer;
     std::optional<ledger::ApprovalUse> approval_use;
     std::string grant_id;
-    ledger::OpenApprovalReply opened;
     policy::Limiter::Ticket ticket;
     policy::ResourceQueue::Hold hold;
     std::string waits_for_resource;
-    AuditEvent opened_event;
     std::uint64_t loop_hash = 0;
     bool admitted = false;
     bool probes_breaker = false;  ///< the one call that a resting breaker lets through to see
@@ -165,11 +182,11 @@ public:
     ToolFailure last_failure;
     std::optional<base::MonotonicTime> retry_at;
     base::MonotonicTime undo_until{};
-    ledger::DispatchReply dispatched;
     ledger::AttemptEnd attempt_end = ledger::AttemptEnd::failed;
     // settle
     ledger::SettleReply settled;
-    ledger::ConcludeReply concluded;
+    std::optional<AuditEvent> terminal;  ///< of a call without a claim
+    base::MonotonicTime ended{};
     bool terminal_recorded = false;  ///< the ledger has the terminal event already
     bool call_logged = false;
     bool entered = false;  ///< the tool's own code was entered
@@ -189,7 +206,9 @@ public:
 
 private:
     friend class Runtime::Core;
+    void begin();
     void run();
+    void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
     void finish();
     void disarm();
     void settle_deadline();
@@ -201,7 +220,10 @@ private:
 
     std::atomic<bool> cancel_wanted_{false};
     std::atomic<bool> expired_{false};
+    std::atomic<bool> uses_secrets_{false};
     std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
+    std::unique_ptr<Records> records_;
+    std::unique_ptr<Runtime::Core::Workspace> workspace_;
     bool armed_ = false;
     bool has_deadline_ = false;
     TimerId timer_ = 0;

@@ -47,20 +47,20 @@ Step begin_claim(Call& call) {
         request.events.push_back(std::move(attempted));
     }
     if (call.core->audit_wanted()) call.claim_events = request.events;
-    call.claimed = {};
+    call.records().claimed = {};
     call.phase = kClaimed;
-    if (call.core->ledger().claim(std::move(request), call.claimed, call) == ledger::Io::pending) {
+    if (call.core->ledger().claim(std::move(request), call.records().claimed, call) == ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.claimed.ready = true;
+    call.records().claimed.ready = true;
     return Step::next;
 }
 
 Step refuse_key(Call& call) {
     call.core->counters.claim.lost.add();
-    call.outcome.safe_new_key = call.claimed.verdict == ledger::ClaimVerdict::key_reused;
-    return call.refuse(key_error(call, call.claimed.verdict));
+    call.outcome.safe_new_key = call.records().claimed.verdict == ledger::ClaimVerdict::key_reused;
+    return call.refuse(key_error(call, call.records().claimed.verdict));
 }
 
 // What a dead owner left dispatched: the tool's probe is asked what came of it.
@@ -68,34 +68,35 @@ Step probe(Call& call) {
     call.core->counters.claim.reconciled.add();
     call.phase = kProbing;
     if (!call.tool->body()->has_probe()) return Step::next;
-    if (auto error = begin(call, Errand::probe, 0, base::Uuid{call.claimed.row.call_id}.to_string())) {
-        return call.refuse(std::move(*error));
-    }
+    // Where it cannot begin, nobody can tell; the row must not be left behind as if somebody asked.
+    (void)begin(call, Errand::probe, 0, base::Uuid{call.records().claimed.row.call_id}.to_string());
     return Step::next;
 }
 
 Step handle(Call& call) {
-    if (!call.claimed.ready.load()) return call.pending_or_give_up();
-    if (call.claimed.error) {
+    if (!call.records().claimed.ready.load()) return call.pending_or_give_up();
+    if (call.records().claimed.error) {
         call.core->counters.claim.ledger_down.add();
-        return call.refuse(std::move(*call.claimed.error));
+        return call.refuse(std::move(*call.records().claimed.error));
     }
-    if (call.claimed.approval != ledger::ApprovalVerdict::ok) {
+    if (call.records().claimed.approval != ledger::ApprovalVerdict::ok) {
         call.core->counters.claim.approval_refused.add();
-        return call.refuse(approval_error(call.claimed.approval, call.approval_use->id));
+        return call.refuse(approval_error(call.records().claimed.approval, call.approval_use->id));
     }
-    switch (call.claimed.verdict) {
+    switch (call.records().claimed.verdict) {
         case ledger::ClaimVerdict::claimed:
             call.core->counters.claim.claimed.add();
             call.has_claim = true;
-            call.epoch = call.claimed.row.epoch;
-            call.claim_id = call.claimed.row.call_id;
+            call.epoch = call.records().claimed.row.epoch;
+            call.claim_id = call.records().claimed.row.call_id;
             for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
-            if (call.claimed.row.state == ledger::CallState::reconciling) return probe(call);
-            call.attempts = call.claimed.row.attempt;
+            if (call.records().claimed.row.state == ledger::CallState::reconciling) return probe(call);
+            call.attempts = call.records().claimed.row.attempt;
             call.phase = -1;
             return Step::next;
-        case ledger::ClaimVerdict::replay: replay_stored(call, *call.claimed.row.outcome); return Step::end;
+        case ledger::ClaimVerdict::replay:
+            replay_stored(call, *call.records().claimed.row.outcome);
+            return Step::end;
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
             call.phase = kWaiting;
@@ -133,21 +134,22 @@ Step conclude(Call& call) {
     }
     request.events.push_back(make_event(call, "tool_call.resolved", "info", "claim"));
     call.probed = told.verdict;
-    call.concluded = {};
+    call.records().concluded = {};
     call.phase = kConcluded;
-    if (call.core->ledger().conclude(std::move(request), call.concluded, call) == ledger::Io::pending) {
+    if (call.core->ledger().conclude(std::move(request), call.records().concluded, call) ==
+        ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.concluded.ready = true;
+    call.records().concluded.ready = true;
     return Step::next;
 }
 
 Step concluded(Call& call) {
-    if (!call.concluded.ready.load()) return Step::pending;
+    if (!call.records().concluded.ready.load()) return Step::pending;
     call.has_claim = false;
-    if (call.concluded.error) return call.refuse(std::move(*call.concluded.error));
-    if (!call.concluded.accepted) {
+    if (call.records().concluded.error) return call.refuse(std::move(*call.records().concluded.error));
+    if (!call.records().concluded.accepted) {
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
@@ -157,7 +159,7 @@ Step concluded(Call& call) {
             // Claimed, but not dispatched: the next attempt passes the fence by itself.
             call.has_claim = true;
             call.needs_dispatch = true;
-            call.attempts = call.claimed.row.attempt;
+            call.attempts = call.records().claimed.row.attempt;
             call.phase = -1;
             return Step::next;
         case Reconciliation::Verdict::cannot_tell:
@@ -184,7 +186,7 @@ Step claim(Call& call) {
             case kConcluded: step = concluded(call); break;
             case kWaiting:
                 if (call.expired() || call.cancel_wanted()) {
-                    call.claimed.verdict = ledger::ClaimVerdict::in_progress;
+                    call.records().claimed.verdict = ledger::ClaimVerdict::in_progress;
                     return refuse_key(call);
                 }
                 call.phase = kClaim;

@@ -22,7 +22,8 @@ pipeline::WorkerPool::Options pool_options(const RuntimeOptions& options) {
 Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
     : options(std::move(the_options)),
       parts(std::move(the_parts)),
-      ids(*parts.clock, *parts.rng),
+      id_rng(*parts.rng),
+      ids(*parts.clock, id_rng),
       owner(parts.ledger->register_owner()),
       pool(pool_options(options)),
       hash_seed(parts.rng->next_u64()) {
@@ -32,6 +33,7 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
 
 Runtime::Core::~Core() {
     parts.ledger->owner_gone(owner);
+    delete spare_.load();
 }
 
 Registry& Runtime::Core::registry_of(std::string_view tenant) {
@@ -54,12 +56,14 @@ Registry& Runtime::Core::make_registry(std::string_view tenant) {
     return *made;
 }
 
-std::shared_ptr<pipeline::Call> Runtime::Core::make_call(pipeline::Request request) {
-    return std::make_shared<pipeline::Call>(shared_from_this(), std::move(request));
+std::shared_ptr<pipeline::Call> Runtime::Core::make_call() {
+    return std::make_shared<pipeline::Call>(shared_from_this());
 }
 
 Outcome Runtime::Core::run(pipeline::Request request) {
-    return make_call(std::move(request))->run_to_end();
+    const auto call = make_call();
+    call->request = std::move(request);
+    return call->run_to_end();
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
@@ -68,39 +72,44 @@ void Runtime::Core::wait_for(pipeline::Call& call) {
     call.wait();
 }
 
-Runtime::Core::ScratchLoan Runtime::Core::scratch() {
+std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
+    if (auto* spare = spare_.exchange(nullptr, std::memory_order_acquire)) {
+        return std::unique_ptr<Workspace>(spare);
+    }
     {
-        const std::lock_guard lock(scratch_mutex_);
-        if (!scratch_.empty()) {
-            schema::Scratch last = std::move(scratch_.back());
-            scratch_.pop_back();
-            return {*this, std::move(last)};
+        const std::lock_guard lock(workspaces_mutex_);
+        if (!workspaces_.empty()) {
+            auto last = std::move(workspaces_.back());
+            workspaces_.pop_back();
+            return last;
         }
     }
-    return {*this, schema::Scratch()};
+    return std::make_unique<Workspace>();
 }
 
-void Runtime::Core::return_scratch(schema::Scratch scratch) {
+void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
     constexpr std::size_t kKept = 64;
-    const std::lock_guard lock(scratch_mutex_);
-    if (scratch_.size() < kKept) scratch_.push_back(std::move(scratch));
-}
-
-std::shared_ptr<const Runtime::Core::Observers> Runtime::Core::observers() const {
-    if (!audit_wanted() && !telemetry_wanted() && !log_wanted()) return nullptr;
-    const std::lock_guard lock(observers_mutex_);
-    return observers_;
+    constexpr std::size_t kLineKept = 4'096;
+    if (workspace->line.capacity() > kLineKept) workspace->line = {};
+    Workspace* none = nullptr;
+    if (spare_.compare_exchange_strong(none, workspace.get(), std::memory_order_release)) {
+        (void)workspace.release();
+        return;
+    }
+    const std::lock_guard lock(workspaces_mutex_);
+    if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
 }
 
 void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
     if (!observer) return;
     const std::lock_guard lock(observers_mutex_);
-    auto next = observers_ ? std::make_shared<Observers>(*observers_) : std::make_shared<Observers>();
+    auto next = std::make_unique<Observers>(watching_.load() != nullptr ? *watching_.load() : Observers());
     if (observer->wants_audit()) audit_wanted_ = true;
     if (observer->wants_telemetry()) telemetry_wanted_ = true;
     if (observer->wants_log()) log_wanted_ = true;
     next->push_back(std::move(observer));
-    observers_ = std::move(next);
+    watching_.store(next.get(), std::memory_order_release);
+    observers_.push_back(std::move(next));
 }
 
 void Runtime::Core::waiting(pipeline::Call& call) {

@@ -56,6 +56,7 @@ public:
 
     RuntimeOptions options;
     pipeline::Parts parts;
+    base::BufferedRng id_rng;
     base::IdGenerator ids;
     ledger::OwnerId owner;
     Registry registry;
@@ -70,31 +71,27 @@ public:
     Registry& registry_of(std::string_view tenant);
     Registry& make_registry(std::string_view tenant);
 
-    std::shared_ptr<pipeline::Call> make_call(pipeline::Request request);
+    /// A call whose request is still to be filled in.
+    std::shared_ptr<pipeline::Call> make_call();
     Outcome run(pipeline::Request request);
     /// Blocks until the call is over. On a thread that others may need meanwhile, it makes room for them.
     void wait_for(pipeline::Call& call);
     std::vector<Outcome> run_batch(std::vector<CallRequest> calls, Context context);
+    CallExplanation explain(pipeline::Request request, std::optional<base::WallTime> at);
 
-    /// Memory for schema checks, on loan.
-    class ScratchLoan {
-    public:
-        ScratchLoan(Core& core, schema::Scratch scratch) : core_(core), scratch_(std::move(scratch)) {}
-        ~ScratchLoan() { core_.return_scratch(std::move(scratch_)); }
-        ScratchLoan(const ScratchLoan&) = delete;
-        ScratchLoan& operator=(const ScratchLoan&) = delete;
-        schema::Scratch& operator*() const noexcept { return scratch_; }
-
-    private:
-        Core& core_;
-        mutable schema::Scratch scratch_;
+    /// Memory that calls use again and again, on loan.
+    struct Workspace {
+        schema::Scratch scratch;
+        std::string line;
     };
-    ScratchLoan scratch();
+    std::unique_ptr<Workspace> lend();
+    void give_back(std::unique_ptr<Workspace> workspace);
     std::uint64_t hash_seed;
 
     // Who watches.
     using Observers = std::vector<std::shared_ptr<Observer>>;
-    std::shared_ptr<const Observers> observers() const;
+    /// Null: nobody watches. Valid as long as the core.
+    const Observers* observers() const noexcept { return watching_.load(std::memory_order_acquire); }
     void observe(std::shared_ptr<Observer> observer);
     bool audit_wanted() const noexcept { return audit_wanted_.load(std::memory_order_relaxed); }
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
@@ -111,21 +108,25 @@ public:
     /// The io context for coroutine tools; made when first asked for.
     IoHost& io();
     void set_io(std::shared_ptr<pipeline::IoThread> io);
+    /// A call has ended on another thread than it began on: the io thread may be waiting for it.
+    void wake_io() noexcept;
 
 private:
     bool wait_on_io_thread(pipeline::Call& call);
     void stop_io();
-    void return_scratch(schema::Scratch scratch);
 
-    std::mutex scratch_mutex_;
-    std::vector<schema::Scratch> scratch_;
+    std::atomic<Workspace*> spare_{nullptr};  // the usual case: one at a time
+    std::mutex workspaces_mutex_;
+    std::vector<std::unique_ptr<Workspace>> workspaces_;
 
     mutable std::shared_mutex tenants_mutex_;
     std::map<std::string, std::unique_ptr<Registry>, std::less<>> tenants_;
     std::atomic<bool> has_tenants_{false};
 
-    mutable std::mutex observers_mutex_;
-    std::shared_ptr<const Observers> observers_;
+    std::mutex observers_mutex_;
+    std::vector<std::unique_ptr<const Observers>>
+        observers_;  // every list there was: a call may still hold it
+    std::atomic<const Observers*> watching_{nullptr};
     std::atomic<bool> audit_wanted_{false};
     std::atomic<bool> telemetry_wanted_{false};
     std::atomic<bool> log_wanted_{false};
@@ -136,6 +137,7 @@ private:
 
     mutable std::mutex io_mutex_;
     std::shared_ptr<pipeline::IoThread> io_;
+    std::atomic<int> io_waits_{0};  // calls that the io thread waits for while it does other work
 };
 
 }  // namespace callgate

@@ -1,4 +1,8 @@
 // The parts of the core that know Asio; apart, because it is slow to compile.
+#include <atomic>
+
+#include <boost/asio/post.hpp>
+
 #include "pipeline/call.h"
 #include "pipeline/core.h"
 #include "pipeline/io_thread.h"
@@ -23,19 +27,53 @@ bool Runtime::Core::wait_on_io_thread(pipeline::Call& call) {
         io = io_;
     }
     if (!io || !io->on_this_thread()) return false;
+    // Either the end of the call is seen here, or the thread that ends it sees that it is waited for.
+    io_waits_.fetch_add(1);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     while (!call.over() && io->run_one()) {
     }
+    io_waits_.fetch_sub(1);
     return call.over();
 }
 
+void Runtime::Core::wake_io() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (io_waits_.load() == 0) return;
+    const std::lock_guard lock(io_mutex_);
+    if (io_) boost::asio::post(io_->executor(), [] {});
+}
+
 void Runtime::Core::stop_io() {
+    // Given up as well as stopped: a coroutine that has not ended lives in it, and holds the core.
     std::shared_ptr<pipeline::IoThread> io;
     {
         const std::lock_guard lock(io_mutex_);
-        io = io_;
+        io = std::move(io_);
     }
     if (io) io->stop();
 }
+
+namespace typed {
+
+void CancelLink::watch(std::stop_token token) {
+    watched_.emplace(std::move(token), [weak = weak_from_this()] {
+        if (const auto link = weak.lock()) link->emit();
+    });
+}
+
+void CancelLink::emit() {
+    boost::asio::post(strand_, [link = shared_from_this()] {
+        link->emitted_ = true;
+        link->signal_.emit(boost::asio::cancellation_type::terminal);
+    });
+}
+
+ToolFailure CancelLink::failure() const {
+    if (!emitted_) return failure_from_exception();
+    return {Error(ErrorCode::cancelled, "The coroutine was called off."), Applied::maybe};
+}
+
+}  // namespace typed
 
 boost::asio::any_io_executor executor_of(Runtime& runtime) {
     return runtime.core()->io().executor();

@@ -7,6 +7,7 @@
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 #include "pipeline/retry.h"
+#include "pipeline/shape.h"
 #include "pipeline/stored.h"
 #include "tool/action_hooks.h"
 
@@ -56,6 +57,17 @@ Step failed(Call& call, ToolFailure failure) {
     return call.end(state, std::move(failure.error));
 }
 
+// What stays on the record if this was the last word after all: the ledger may have given the call up
+// meanwhile.
+std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, const ToolFailure& failure) {
+    auto stored = std::make_shared<ledger::StoredOutcome>();
+    stored->error = failure.error;
+    mask(*stored->error, call.redactor());
+    stored->attempts = call.attempts;
+    stored->call_id = call.id;
+    return stored;
+}
+
 // The attempt is over and another one follows: the ledger gets the claim back first.
 Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
     call.core->counters.dispatch.retries.add();
@@ -72,6 +84,8 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
     request.end =
         failure.applied == Applied::no ? ledger::AttemptEnd::not_applied : ledger::AttemptEnd::ambiguous;
     request.last = false;
+    request.outcome = stored_failure(call, failure);
+    if (failure.applied == Applied::maybe && call.effectful()) call.records().claimed.row.maybe_applied = true;
     call.settled = {};
     call.phase = kGivenBack;
     if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
@@ -149,8 +163,6 @@ Step begin_attempt(Call& call) {
     if (body.mode() == RunMode::inlined) {
         RunContext context(call, call.tries, true);
         ToolReturn answer = run_guarded(body, call.arguments->get_object(), context);
-        if (call.core->clock().monotonic_now() > call.deadline)
-            call.note("dispatch", "late", "an inline tool overran");
         return handle(call, std::move(answer));
     }
     call.phase = kRunning;
@@ -179,7 +191,7 @@ Step running(Call& call) {
 
 Step given_back(Call& call) {
     if (!call.settled.ready.load()) return Step::pending;
-    if (call.settled.error || !call.settled.settled.accepted) {
+    if (call.settled.error || !call.settled.settled.accepted || call.settled.settled.late) {
         call.core->counters.dispatch.fenced.add();
         return failed(call, std::move(call.last_failure));
     }
@@ -215,23 +227,24 @@ Step pass_fence(Call& call) {
     attempted.attempt = call.attempts + 1;
     if (call.core->audit_wanted()) call.claim_events = {attempted};
     request.events.push_back(std::move(attempted));
-    call.dispatched = {};
+    call.records().dispatched = {};
     call.phase = kFenced;
-    if (call.core->ledger().dispatch(std::move(request), call.dispatched, call) == ledger::Io::pending) {
+    if (call.core->ledger().dispatch(std::move(request), call.records().dispatched, call) ==
+        ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.dispatched.ready = true;
+    call.records().dispatched.ready = true;
     return Step::next;
 }
 
 Step fenced(Call& call) {
-    if (!call.dispatched.ready.load()) return Step::pending;
-    if (call.dispatched.error) {
+    if (!call.records().dispatched.ready.load()) return Step::pending;
+    if (call.records().dispatched.error) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
-        return call.refuse(std::move(*call.dispatched.error));
+        return call.refuse(std::move(*call.records().dispatched.error));
     }
-    if (call.dispatched.fenced) {
+    if (call.records().dispatched.fenced) {
         call.core->counters.dispatch.fenced.add();
         call.has_claim = false;
         call.outcome.safe_new_key = false;
@@ -239,7 +252,7 @@ Step fenced(Call& call) {
                                  {{"reason", "taken_over"}}));
     }
     for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
-    call.attempts = call.dispatched.attempt;
+    call.attempts = call.records().dispatched.attempt;
     call.needs_dispatch = false;
     call.phase = kBegin;
     return Step::next;

@@ -39,13 +39,14 @@ Step previewed(Call& call) {
 
 Step needs_approval(Call& call) {
     call.core->counters.gate.needs_approval.add();
-    call.outcome.approval_id = call.opened.approval.id;
+    call.outcome.approval_id = call.records().opened.approval.id;
     if (call.answer.gate == Gate::preview) return previewed(call);
-    return call.refuse(Error(ErrorCode::approval_required,
-                             fmt::format("This call needs a person's approval: {}", call.opened.approval.why),
-                             {{"approval_id", call.opened.approval.id},
-                              {"joined", call.opened.joined},
-                              {"how_to_approve", call.opened.approval.how_to_approve}}));
+    return call.refuse(
+        Error(ErrorCode::approval_required,
+              fmt::format("This call needs a person's approval: {}", call.records().opened.approval.why),
+              {{"approval_id", call.records().opened.approval.id},
+               {"joined", call.records().opened.joined},
+               {"how_to_approve", call.records().opened.approval.how_to_approve}}));
 }
 
 void no_preview(Call& call) {
@@ -74,7 +75,7 @@ Step decide(Call& call) {
             call.phase = kAdmit;
             return *step;
         }
-        if (call.answer.gate == Gate::confirm) {
+        if (policy::grant_may_allow(call.answer)) {
             if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
                 call.grant_id = *grant;
                 call.phase = kAdmit;
@@ -116,28 +117,39 @@ Step preview(Call& call) {
 }
 
 Step ask(Call& call) {
+    // An approval shows people the exact arguments and outlives the call that knows what is secret in them.
+    if (call.has_secrets() && call.redactor().finds_secret(json::write(*call.arguments))) {
+        call.core->counters.gate.denied.add();
+        return call.refuse(
+            Error(ErrorCode::denied,
+                  "This call needs a person's approval, and its arguments hold a secret that the "
+                  "approval would show. Let the tool take the secret itself.",
+                  {{"reason", "secret_in_arguments"}}));
+    }
     ledger::OpenApprovalRequest request = approval_request(call);
     // The event that ends this call goes on the record with the approval: both or neither.
     AuditEvent event = make_event(call, "gate.required", "info", "gate");
     event.approval_id = request.approval.id;
     event.detail = request.approval.why;
     if (call.answer.gate == Gate::preview) event.type = "gate.preview";
-    call.opened_event = event;
+    event.error_code = event.type;
+    call.records().opened_event = event;
     request.events.push_back(std::move(event));
     call.phase = kAsked;
-    if (call.core->ledger().open_approval(std::move(request), call.opened, call) == ledger::Io::pending) {
+    if (call.core->ledger().open_approval(std::move(request), call.records().opened, call) ==
+        ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.opened.ready = true;
+    call.records().opened.ready = true;
     return Step::next;
 }
 
 Step asked(Call& call) {
-    if (!call.opened.ready.load()) return call.pending_or_give_up();
-    if (call.opened.error) return call.refuse(std::move(*call.opened.error));
-    call.terminal_recorded = !call.opened.joined;
-    if (call.terminal_recorded) project_audit(*call.core, call.opened_event);
+    if (!call.records().opened.ready.load()) return call.pending_or_give_up();
+    if (call.records().opened.error) return call.refuse(std::move(*call.records().opened.error));
+    call.terminal_recorded = !call.records().opened.joined;
+    if (call.terminal_recorded) project_audit(*call.core, call.records().opened_event);
     return needs_approval(call);
 }
 

@@ -207,6 +207,21 @@ void tool_failed_line(std::string& out, std::string_view tool, std::chrono::nano
     if (!append_escaped(out, message, kLogMessageCharacters, {})) out += "...";
 }
 
+void tool_stack_line(std::string& out, std::string_view tool, std::string_view exception_type,
+                     const Array& frames) {
+    append_head(out, "TOOL_STACK", tool);
+    out += " exception=";
+    if (!append_escaped(out, exception_type, kLogNameCharacters, {.spaces = true})) out += "...";
+    out += " stack=";
+    bool first = true;
+    for (const Value& frame : frames) {
+        if (!first) out += " <- ";
+        first = false;
+        const auto* text = frame.if_string();
+        if (text != nullptr && !append_escaped(out, *text, kLogMessageCharacters, {})) out += "...";
+    }
+}
+
 void security_warning_line(std::string& out, std::string_view tool, std::string_view principal) {
     append_head(out, "SECURITY_WARNING", tool);
     out += " principal=";

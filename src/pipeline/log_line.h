@@ -39,6 +39,11 @@ void tool_success_line(std::string& out, std::string_view tool, std::chrono::nan
 void tool_failed_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
                       std::string_view s2_code, std::string_view message);
 
+/// Where an exception came from: its type, and its frames one after the other. At WARNING, before the call's
+/// failure.
+void tool_stack_line(std::string& out, std::string_view tool, std::string_view exception_type,
+                     const Array& frames);
+
 /// Somebody asked for a tool that is not registered: at WARNING, beside the call's own lines.
 void security_warning_line(std::string& out, std::string_view tool, std::string_view principal);
 

@@ -88,6 +88,17 @@ TEST(LogLine, AnUnregisteredToolIsWarnedAbout) {
         "SECURITY_WARNING tool=rm_rf principal=agent\\x207 Call of a tool that is not registered: blocked");
 }
 
+TEST(LogLine, AStackIsOneLineToo) {
+    std::string out;
+    tool_stack_line(out, "t", "std::runtime_error",
+                    Array{"f(int) (a.cpp:3)", "g\n()", std::string(2'000, 'x')});
+    EXPECT_THAT(
+        out,
+        StartsWith("TOOL_STACK tool=t exception=std::runtime_error stack=f(int) (a.cpp:3) <- g\\n() <- x"));
+    EXPECT_THAT(out, EndsWith("x..."));
+    EXPECT_LT(out.size(), 1'200u);
+}
+
 TEST(LogLine, ContentOfAHundredCharactersIsShownWholeAndLongerContentItsFirstHundred) {
     const std::string hundred(100, 'x');
     EXPECT_THAT(success_line(hundred), EndsWith(" content='" + hundred + "'"));

@@ -13,6 +13,8 @@
 namespace callgate::pipeline {
 namespace {
 
+constexpr std::size_t kMaxProgressBytes = 4'096;
+
 // What an observer throws is its own fault and must not become the call's.
 template <class Tell>
 void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Tell to) {
@@ -61,7 +63,7 @@ private:
 class LazyResult final : public LazyValue {
 public:
     explicit LazyResult(const Call& call) : call_(call) {}
-    Value get() const override { return call_.redactor().redact(Outcome(call_.outcome).content()); }
+    Value get() const override { return call_.redactor().redact(Outcome(call_.told).content()); }
 
 private:
     const Call& call_;
@@ -85,14 +87,30 @@ std::string_view success_text(const Call& call, std::string& made) {
         if (const auto* text = value.if_string()) return {text->data(), text->size()};
         if (value.is_null()) return {};
     }
-    made = Outcome(call.outcome).text();
+    if (call.outcome.result.blocks.empty()) {
+        json::write(value, made);
+    } else {
+        made = Outcome(call.told).text();
+    }
     return made;
 }
 
 void log(Call& call, LogLevel level, const std::string& line) {
-    tell(*call.core, call.observers.get(), [&](Observer& observer) {
+    tell(*call.core, call.observers, [&](Observer& observer) {
         if (observer.wants_log()) observer.on_log(level, line);
     });
+}
+
+// Where an exception came from is for the log alone.
+void log_stack(Call& call) {
+    if (call.outcome.state == State::replayed) return;
+    const Object& details = call.outcome.error->details;
+    const Value* const stack = details.if_contains("stack");
+    const Value* const type = details.if_contains("exception_type");
+    if (stack == nullptr || !stack->is_array() || type == nullptr || !type->is_string()) return;
+    std::string line;
+    tool_stack_line(line, call.request.tool, type->get_string(), stack->get_array());
+    log(call, LogLevel::warning, line);
 }
 
 bool logs(const Call& call) {
@@ -104,9 +122,11 @@ std::string_view end_event_type(const Call& call) {
         case State::succeeded: return "tool_call.succeeded";
         case State::replayed: return "tool_call.deduped";
         case State::previewed: return "gate.preview";
+        case State::unknown: return "tool_call.unknown";
         default: break;
     }
-    return base::s3_event(*call.outcome.error, facts_of(call));
+    // The state has said already that nothing is left open.
+    return base::s3_event(*call.outcome.error, {});
 }
 
 std::string_view end_event_outcome(const Call& call, std::string_view type) {
@@ -125,15 +145,15 @@ void project_start(Call& call) {
     const LazyArguments params(call);
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
     event.params = &params;
-    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
 }
 
 void project_call_line(Call& call) {
     if (call.call_logged) return;
     call.call_logged = true;
     if (!logs(call)) return;
-    std::string line;
-    line.reserve(128);
+    std::string& line = call.workspace().line;
+    line.clear();
     if (call.arguments) {
         tool_call_line(line, call.request.tool, *call.arguments, call.redactor());
     } else {
@@ -144,6 +164,7 @@ void project_call_line(Call& call) {
 
 void project_security_warning(Call& call) {
     if (call.observers == nullptr) return;
+    project_call_line(call);  // what is warned of stands before the warning
     std::string line;
     security_warning_line(line, call.request.tool, call.request.context.principal);
     log(call, LogLevel::warning, line);
@@ -153,7 +174,7 @@ void project_retry(Call& call) {
     if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::retry);
     event.attempt = call.attempts + 1;
-    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
 }
 
 void project_progress(Call& call, Progress progress) {
@@ -167,6 +188,9 @@ void project_progress(Call& call, Progress progress) {
         progress.message = redactor.redact_text(progress.message);
         if (progress.partial) redactor.redact_in_place(*progress.partial, redact::Rules::values_only);
     }
+    // Cut only now: half a secret would not be known as one.
+    if (progress.message.size() > kMaxProgressBytes)
+        progress.message = std::string(base::truncate_to_bytes(progress.message, kMaxProgressBytes));
     if (progress.partial) {
         Partial partial;
         partial.content = *progress.partial;
@@ -181,7 +205,7 @@ void project_progress(Call& call, Progress progress) {
             call.core->counters.observer_faults.add();
         }
     }
-    tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_progress(progress); });
+    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_progress(progress); });
 }
 
 void project_end(Call& call) {
@@ -198,17 +222,18 @@ void project_end(Call& call) {
         event.state = outcome.state;
         if (outcome.error) event.reason = to_string(outcome.error->code);
         event.result = &result;
-        tell(*call.core, call.observers.get(), [&](Observer& observer) { observer.on_telemetry(event); });
+        tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
     }
     if (!logs(call)) return;
     project_call_line(call);
-    std::string line;
-    line.reserve(128);
+    std::string& line = call.workspace().line;
+    line.clear();
     if (outcome.succeeded) {
         std::string made;
         tool_success_line(line, call.request.tool, outcome.duration, success_text(call, made));
         log(call, LogLevel::info, line);
     } else {
+        log_stack(call);
         const std::string message = base::s2_text(*outcome.error, call.request.tool);
         tool_failed_line(line, call.request.tool, outcome.duration,
                          base::s2_code(outcome.error->code, facts_of(call)), message);
@@ -218,14 +243,19 @@ void project_end(Call& call) {
 
 void project_audit(Runtime::Core& core, const AuditEvent& event) {
     if (!core.audit_wanted()) return;
-    const auto observers = core.observers();
-    tell(core, observers.get(), [&](Observer& observer) { observer.on_audit(event); });
+    tell(core, core.observers(), [&](Observer& observer) { observer.on_audit(event); });
 }
 
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage) {
-    const Context& context = call.request.context;
     AuditEvent event;
+    fill_event(event, call, type, outcome, stage);
+    return event;
+}
+
+void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
+                std::string_view stage) {
+    const Context& context = call.request.context;
     event.type = type;
     event.outcome = outcome;
     event.stage = stage;
@@ -246,19 +276,19 @@ AuditEvent make_event(const Call& call, std::string_view type, std::string_view 
     event.action = call.request.action;
     if (call.tool) event.connector_id = call.tool->contract().connector_id;
     event.request_hash = call.request_hash;
-    return event;
 }
 
-AuditEvent terminal_event(const Call& call) {
+void fill_terminal_event(AuditEvent& event, const Call& call) {
     const std::string_view type = end_event_type(call);
-    AuditEvent event = make_event(call, type, end_event_outcome(call, type), "settle");
+    fill_event(event, call, type, end_event_outcome(call, type), "settle");
     event.latency = call.outcome.duration;
+    event.at =
+        call.started_wall + std::chrono::duration_cast<std::chrono::microseconds>(call.outcome.duration);
     if (event.approval_id.empty()) event.approval_id = call.outcome.approval_id;
     if (call.outcome.error) {
         event.error_code = base::s3_code(*call.outcome.error);
         event.detail = std::string(base::truncate_to_bytes(call.outcome.error->message, 1'000));
     }
-    return event;
 }
 
 }  // namespace callgate::pipeline

@@ -26,7 +26,9 @@ void project_audit(Runtime::Core& core, const AuditEvent& event);
 /// An event about this call.
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage);
+void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
+                std::string_view stage);
 /// The event that ends it.
-AuditEvent terminal_event(const Call& call);
+void fill_terminal_event(AuditEvent& event, const Call& call);
 
 }  // namespace callgate::pipeline

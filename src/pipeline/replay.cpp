@@ -38,23 +38,23 @@ Step replay(Call& call) {
             case kPeek:
                 need_fingerprint(call);
                 call.phase = kPeeked;
-                call.peek = {};
-                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.peek, call) ==
+                call.records().peek = {};
+                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.records().peek, call) ==
                     ledger::Io::pending) {
                     call.arm();
                     return Step::pending;
                 }
-                call.peek.ready = true;
+                call.records().peek.ready = true;
                 break;
             case kPeeked:
-                if (!call.peek.ready.load()) return call.pending_or_give_up();
-                if (call.peek.error) return call.refuse(std::move(*call.peek.error));
-                switch (call.peek.verdict) {
+                if (!call.records().peek.ready.load()) return call.pending_or_give_up();
+                if (call.records().peek.error) return call.refuse(std::move(*call.records().peek.error));
+                switch (call.records().peek.verdict) {
                     case ledger::ClaimVerdict::claimed:
                     case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
                     case ledger::ClaimVerdict::replay:
                         call.core->counters.replay.replayed.add();
-                        replay_stored(call, *call.peek.row.outcome);
+                        replay_stored(call, *call.records().peek.row.outcome);
                         return Step::end;
                     case ledger::ClaimVerdict::in_progress:
                         call.phase = kWaiting;
@@ -65,7 +65,7 @@ Step replay(Call& call) {
                             return Step::pending;
                         }
                         break;
-                    default: return refuse_key(call, call.peek.verdict);
+                    default: return refuse_key(call, call.records().peek.verdict);
                 }
                 break;
             default:

@@ -56,7 +56,11 @@ Approvals& Runtime::approvals() {
 }
 
 Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
-    return core_->run(make_request(tool, std::move(arguments), std::move(context)));
+    const auto call = core_->make_call();
+    call->request.tool = tool;
+    call->request.arguments = std::move(arguments);
+    call->request.context = std::move(context);
+    return call->run_to_end();
 }
 
 Outcome Runtime::call(CallRequest request, Context context) {
@@ -128,14 +132,15 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
     context.idempotency_key = approval->idempotency_key;
     context.autonomy = approval->autonomy;
     Request request = make_request(approval->tool, approval->arguments, std::move(context), approval->action);
-    request.approval = std::move(approval);
+    request.approval = std::make_unique<Approval>(*std::move(approval));
     return core_->run(std::move(request));
 }
 
 void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done) {
     request.arguments.own();
-    const auto call = core_->make_call(make_request(std::move(request), std::move(context)));
-    call->start([done = std::move(done)](pipeline::Call& ended) { done(Outcome(std::move(ended.outcome))); });
+    const auto call = core_->make_call();
+    call->request = make_request(std::move(request), std::move(context));
+    call->start([done = std::move(done)](pipeline::Call& ended) { done(Outcome(ended.told)); });
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,

@@ -415,8 +415,9 @@ TEST(Runtime, MayBeDestroyedByAToolThatRunsInIt) {
         return 1;
     })));
     Runtime* pointer = runtime.get();
+    // Which comes first, the tool's answer or the end of the runtime, is not decided; one of them is the outcome.
     const Outcome outcome = pointer->call("end");
-    EXPECT_EQ(outcome.error()->code, ErrorCode::cancelled);
+    EXPECT_TRUE(outcome.ok() || outcome.error()->code == ErrorCode::cancelled);
 
     auto second = std::make_unique<Runtime>();
     ASSERT_TRUE(second->tools().add(tool("end", "", [&] {

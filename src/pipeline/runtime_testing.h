@@ -13,6 +13,8 @@
 #include "ledger/memory_ledger.h"
 #include "pipeline/core.h"
 #include "pipeline/timers.h"
+#include "tool/tool_entry.h"
+#include "tool/tuned_body.h"
 
 namespace callgate::pipeline {
 
@@ -89,6 +91,44 @@ private:
     std::vector<Progress> progress_;
 };
 
+/// An async tool that answers when the test says so.
+class DeferredBody final : public ToolBody {
+public:
+    RunMode mode() const noexcept override { return RunMode::async; }
+    void start(std::shared_ptr<Attempt> attempt) override {
+        const std::lock_guard lock(mutex_);
+        ++entered_;
+        waiting_.push_back(std::move(attempt));
+    }
+    /// The oldest attempt that waits; null if none does.
+    std::shared_ptr<Attempt> take() {
+        const std::lock_guard lock(mutex_);
+        if (waiting_.empty()) return nullptr;
+        auto first = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        return first;
+    }
+    /// Lets go of the attempts that wait: there will be no answer.
+    void forget() {
+        std::vector<std::shared_ptr<Attempt>> gone;  // after the lock: what ends now may begin something else
+        const std::lock_guard lock(mutex_);
+        gone.swap(waiting_);
+    }
+    std::size_t waiting() const {
+        const std::lock_guard lock(mutex_);
+        return waiting_.size();
+    }
+    int entered() const {
+        const std::lock_guard lock(mutex_);
+        return entered_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<Attempt>> waiting_;
+    int entered_ = 0;
+};
+
 /// One node: a runtime over a ledger that others may share.
 struct TestRuntime {
     explicit TestRuntime(RuntimeOptions options = {},
@@ -109,6 +149,19 @@ struct TestRuntime {
             std::make_unique<Runtime>(std::make_shared<Runtime::Core>(std::move(options), std::move(parts)));
     }
 
+    TestRuntime(TestRuntime&&) = default;
+    TestRuntime& operator=(TestRuntime&&) = delete;
+    // A deferred tool holds its attempts, they the call, and that the tool.
+    ~TestRuntime() {
+        if (!runtime) return;
+        for (const auto& tool : runtime->tools().list()) {
+            const auto entry = runtime->tools().find(tool.definition.name);
+            ToolBody* inner = entry ? entry->body() : nullptr;
+            while (const auto* tuned = dynamic_cast<TunedBody*>(inner)) inner = tuned->inner().get();
+            if (auto* deferred = dynamic_cast<DeferredBody*>(inner)) deferred->forget();
+        }
+    }
+
     Runtime* operator->() const { return runtime.get(); }
 
     std::shared_ptr<base::ManualClock> clock;
@@ -116,38 +169,6 @@ struct TestRuntime {
     std::shared_ptr<ledger::MemoryLedger> ledger;
     std::shared_ptr<Recorder> recorder;
     std::unique_ptr<Runtime> runtime;
-};
-
-/// An async tool that answers when the test says so.
-class DeferredBody final : public ToolBody {
-public:
-    RunMode mode() const noexcept override { return RunMode::async; }
-    void start(std::shared_ptr<Attempt> attempt) override {
-        const std::lock_guard lock(mutex_);
-        ++entered_;
-        waiting_.push_back(std::move(attempt));
-    }
-    /// The oldest attempt that waits; null if none does.
-    std::shared_ptr<Attempt> take() {
-        const std::lock_guard lock(mutex_);
-        if (waiting_.empty()) return nullptr;
-        auto first = waiting_.front();
-        waiting_.erase(waiting_.begin());
-        return first;
-    }
-    std::size_t waiting() const {
-        const std::lock_guard lock(mutex_);
-        return waiting_.size();
-    }
-    int entered() const {
-        const std::lock_guard lock(mutex_);
-        return entered_;
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::vector<std::shared_ptr<Attempt>> waiting_;
-    int entered_ = 0;
 };
 
 }  // namespace callgate::pipeline

@@ -32,8 +32,7 @@ void note_health(Call& call) {
     if (call.outcome.state == State::succeeded) {
         changed = live.succeeded(call.started_wall);
     } else if (call.outcome.error && call.outcome.error->code != ErrorCode::cancelled) {
-        changed = live.failed(call.outcome.error->message, broken(call.outcome.error->code),
-                              call.core->clock().monotonic_now());
+        changed = live.failed(call.outcome.error->message, broken(call.outcome.error->code), call.ended);
     } else if (call.probes_breaker) {
         live.give_probe_back();
     }
@@ -44,30 +43,39 @@ void note_loop(Call& call) {
     if (!call.entered || call.request.context.run_id.empty() || call.rules->config().limits.loop_repeats == 0)
         return;
     const std::uint64_t result = call.outcome.succeeded
-                                     ? json::hash(Outcome(call.outcome).content(), call.core->hash_seed)
+                                     ? json::hash(Outcome(call.told).content(), call.core->hash_seed)
                                      : std::hash<std::string>()(call.outcome.error->message);
     call.core->policy.state().loops.ended(call.request.context.run_id, call.loop_hash, result);
 }
 
-// What is said of a call that did not complete: how far it came, and without secrets.
-void complete_failure(Call& call) {
+// From here on a tool's progress is ignored. A call that did not complete says how far it came, without
+// secrets.
+void complete(Call& call) {
     OutcomeData& outcome = call.outcome;
+    const std::lock_guard lock(call.shared.mutex);
+    call.shared.ended = true;
     if (outcome.succeeded || outcome.state == State::replayed) return;
     outcome.result = {};
-    const std::lock_guard lock(call.shared.mutex);
     if (call.entered && call.shared.partial) outcome.partial = std::move(call.shared.partial);
     if (outcome.error && call.shared.secrets)
         mask(*outcome.error, redact::Redactor(call.shared.secrets->index()));
 }
 
+// An end that leaves no trace says nothing of an attempt before it that may have had its effect. The ledger
+// decides the same.
+void doubt(Call& call) {
+    if (!call.has_claim || !call.records().claimed.row.maybe_applied || call.outcome.succeeded) return;
+    if (call.entered && call.attempt_end == ledger::AttemptEnd::failed) return;
+    call.outcome.state = State::unknown;
+    call.outcome.safe_new_key = false;
+}
+
 Step finish(Call& call) {
-    {
-        const std::lock_guard lock(call.shared.mutex);
-        call.shared.ended = true;
-    }
     OutcomeData& outcome = call.outcome;
-    complete_failure(call);
-    outcome.duration = call.core->clock().monotonic_now() - call.started;
+    complete(call);
+    doubt(call);
+    call.ended = call.core->clock().monotonic_now();
+    outcome.duration = call.ended - call.started;
     outcome.tool = call.request.tool;
     outcome.action = call.request.action;
     outcome.dispatched = call.entered;
@@ -94,7 +102,8 @@ Step finish(Call& call) {
         if (!CALLGATE_GUARD(record_before_effect)) {
             request.events.push_back(make_event(call, "tool_call.attempted", "info", "claim"));
         }
-        AuditEvent event = terminal_event(call);
+        AuditEvent event;
+        fill_terminal_event(event, call);
         if (call.core->audit_wanted()) call.claim_events = {event};
         request.events.push_back(std::move(event));
         call.settled = {};
@@ -102,9 +111,8 @@ Step finish(Call& call) {
             return Step::pending;
         }
     } else {
-        AuditEvent event = terminal_event(call);
-        if (call.core->audit_wanted()) call.claim_events = {event};
-        if (call.core->ledger().record(std::move(event), call.settled, call) == ledger::Io::pending) {
+        fill_terminal_event(call.terminal.emplace(), call);
+        if (call.core->ledger().record(*call.terminal, call.settled, call) == ledger::Io::pending) {
             return Step::pending;
         }
         call.settled.settled.accepted = true;
@@ -126,6 +134,7 @@ void unrecorded(Call& call) {
     outcome.safe_new_key = !maybe_done;
     outcome.error = std::move(error);
     call.claim_events.clear();
+    call.terminal.reset();
 }
 
 // Another owner has taken the call over while this one ran: what it says now is not the outcome.
@@ -140,10 +149,10 @@ void fenced_off(Call& call) {
                           "Another program has taken this call over; ask again with the same key.",
                           {{"reason", "taken_over"}});
     call.claim_events.clear();
-    AuditEvent event = terminal_event(call);
+    fill_terminal_event(call.terminal.emplace(), call);
     ledger::Reply& reply = call.settled;
     reply.error.reset();
-    call.core->ledger().record(std::move(event), reply, call);
+    call.core->ledger().record(*call.terminal, reply, call);
 }
 
 Step recorded(Call& call) {
@@ -163,6 +172,7 @@ Step recorded(Call& call) {
 
 Step tell(Call& call) {
     for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
+    if (call.terminal) project_audit(*call.core, *call.terminal);
     note_health(call);
     note_loop(call);
     call.note("settle", to_string(call.outcome.state));

@@ -31,8 +31,7 @@ Step check_schema(Call& call) {
                               {{"reason", "no_structured_content"}});
     }
     const Value& judged = result.structured ? *result.structured : result.value;
-    const auto scratch = call.core->scratch();
-    if (schema->check(judged, *scratch) == schema::Verdict::valid) return Step::next;
+    if (schema->check(judged, call.workspace().scratch) == schema::Verdict::valid) return Step::next;
     const auto explanation = schema->explain(judged, 10);
     return output_invalid(call,
                           fmt::format("The tool {} gave an answer that does not fit its output schema: {}",
@@ -56,7 +55,7 @@ void bound(Call& call) {
     if (size_of(result, limit) <= limit) return;
     call.core->counters.shape.cut.add();
     // Cut as a model would be shown it: it says what was cut and how much there was.
-    result.value = views::model(Outcome(call.outcome).content());
+    result.value = views::model(Outcome(call.told).content());
     result.blocks.clear();
     result.structured.reset();
     result.raw.clear();

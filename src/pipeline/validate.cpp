@@ -1,6 +1,7 @@
 #include "pipeline/validate.h"
 
 #include <fmt/format.h>
+#include <boost/json/monotonic_resource.hpp>
 
 #include "base/utf8.h"
 #include "json/size.h"
@@ -46,6 +47,21 @@ Step invalid(Call& call, const Value& value) {
               {{"reason", "schema"}, {"errors", std::move(errors)}, {"violations", std::move(places)}}));
 }
 
+// Arguments with the memory they live in: small ones take a single allocation, and go at once.
+struct HeldArguments {
+    unsigned char first[512];
+    boost::json::monotonic_resource memory;
+    std::optional<Value> value;
+
+    HeldArguments() : memory(first, sizeof first) {}
+};
+
+void accept(Call& call, std::shared_ptr<HeldArguments> held) {
+    const Value* value = &*held->value;
+    call.arguments = std::shared_ptr<const Value>(std::move(held), value);
+    call.outcome.arguments = call.arguments;
+}
+
 void accept(Call& call, Value value) {
     call.arguments = std::make_shared<const Value>(std::move(value));
     call.outcome.arguments = call.arguments;
@@ -82,9 +98,11 @@ Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
     const auto& limits = call.core->options.argument_limits;
     const bool hooked = call.tool->body()->hooks() != nullptr;
     if (call.core->options.validate_arguments && !hooked) {
-        auto accepted = call.tool->input().accept(text, scratch, limits);
+        auto held = std::make_shared<HeldArguments>();
+        auto accepted = call.tool->input().accept(text, scratch, limits, &held->memory);
         if (accepted && accepted->verdict == schema::Verdict::valid && accepted->value.is_object()) {
-            accept(call, std::move(accepted->value));
+            held->value.emplace(std::move(accepted->value));
+            accept(call, std::move(held));
             return Step::next;
         }
     }
@@ -102,26 +120,26 @@ Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
 }  // namespace
 
 Step validate(Call& call) {
-    const auto scratch = call.core->scratch();
+    schema::Scratch& scratch = call.workspace().scratch;
     Args& args = call.request.arguments;
     Step step = Step::next;
     if (const auto* view = args.view()) {
-        step = from_text(call, *view, *scratch);
+        step = from_text(call, *view, scratch);
     } else if (const auto* text = args.text()) {
-        step = from_text(call, *text, *scratch);
+        step = from_text(call, *text, scratch);
     } else if (Value* value = args.value()) {
         if (value->is_string()) {
-            step = from_text(call, std::string_view(value->get_string()), *scratch);
+            step = from_text(call, std::string_view(value->get_string()), scratch);
         } else if (value->is_null()) {
-            step = judge(call, Object(), *scratch);
+            step = judge(call, Object(), scratch);
         } else if (auto within = json::check_size(*value, call.core->options.argument_limits); !within) {
             call.core->counters.validate.invalid.add();
             step = call.refuse(std::move(within.error()));
         } else {
-            step = judge(call, *value, *scratch);
+            step = judge(call, *value, scratch);
         }
     } else {
-        step = judge(call, Object(), *scratch);
+        step = judge(call, Object(), scratch);
     }
     if (step == Step::next) {
         project_call_line(call);

@@ -161,7 +161,7 @@ bool limits_anything(const UseLimits& limits) noexcept {
 
 Result<std::shared_ptr<const Compiled>> Compiled::make(PolicyConfig config, std::uint64_t revision) {
     // The constructor is private, so that only a checked policy exists; make_shared cannot reach it.
-    const std::shared_ptr<Compiled> made(new Compiled());
+    std::shared_ptr<Compiled> made(new Compiled());
     made->config_ = std::move(config);
     made->revision_ = revision;
     if (auto rules = made->compile_rules(); !rules) return tl::unexpected(std::move(rules.error()));

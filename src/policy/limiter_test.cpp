@@ -290,6 +290,20 @@ TEST_F(LimiterTest, ForgetsIdleSubjectsOfAFloodButNoneInUse) {
     EXPECT_EQ(take(*plain_, caller("eve", "flood-0")), "");  // forgotten
 }
 
+TEST_F(LimiterTest, ARunThatIsTakenUpAgainIsNotForgottenEither) {
+    PolicyLimits all;
+    all.per_run = limits(1);
+    set(all);
+    ASSERT_EQ(take(*plain_, ann_), "");
+    kept_.clear();
+    ASSERT_EQ(take(*plain_, ann_), "");
+    for (int i = 0; i < 100'100; ++i) {
+        const Context who = caller("eve", std::to_string(i));
+        ASSERT_TRUE(limiter_.take(*policy_, {plain_.get(), &who}, clock_.monotonic_now()));
+    }
+    EXPECT_EQ(take(*plain_, ann_), "concurrent");
+}
+
 // A run of random takes and releases against a plain count of what is held.
 RC_GTEST_PROP(LimiterProperty, NeverMoreThanAllowedAtOnceAndInAll, ()) {
     const auto concurrent = *rc::gen::inRange<std::uint32_t>(1, 4);

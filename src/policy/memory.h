@@ -176,7 +176,7 @@ struct Policy::State {
 
     std::shared_ptr<const policy::Compiled> current() const;
     /// Compiles the configuration as the next revision and puts it in place, or changes nothing.
-    Result<void> replace(PolicyConfig config);
+    Result<void> replace(const PolicyConfig& config);
     std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
 
     policy::Suppression suppression;

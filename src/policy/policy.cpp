@@ -26,7 +26,7 @@ std::shared_ptr<const policy::Compiled> Policy::State::current() const {
     return current_;
 }
 
-Result<void> Policy::State::replace(PolicyConfig config) {
+Result<void> Policy::State::replace(const PolicyConfig& config) {
     // Compiled under a revision that is ours only if nobody was faster; then again.
     for (;;) {
         const std::uint64_t before = revision();
@@ -52,8 +52,8 @@ base::MonotonicTime Policy::State::monotonic_now() const noexcept {
 Policy::Policy() : state_(std::make_unique<State>()) {}
 Policy::~Policy() = default;
 
-Result<void> Policy::set(PolicyConfig config) {
-    return state_->replace(std::move(config));
+Result<void> Policy::set(const PolicyConfig& config) {
+    return state_->replace(config);
 }
 
 PolicyConfig Policy::get() const {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 namespace date {
-class time_zone;
+class time_zone;  // NOLINT(readability-identifier-naming): theirs
 }
 
 namespace callgate::policy {

@@ -18,6 +18,10 @@ ToolExecutionError::ToolExecutionError(Outcome outcome)
 
 void throw_if_failed(const Outcome& outcome) {
     if (outcome.ok()) return;
+    // Whatever the call did: what its caller has to know first is that the record lacks it.
+    if (outcome.error() != nullptr && outcome.error()->code == ErrorCode::audit_failure) {
+        throw AuditWriteError(outcome);
+    }
     switch (outcome.state()) {
         case State::not_found: throw ToolNotFound(outcome);
         case State::unavailable: throw ToolUnavailable(outcome);
@@ -31,7 +35,6 @@ void throw_if_failed(const Outcome& outcome) {
     }
     // What is left tells more by its code: a replay, for one, may be of an unknown outcome.
     switch (outcome.error() != nullptr ? outcome.error()->code : ErrorCode::tool_error) {
-        case ErrorCode::audit_failure:
         case ErrorCode::ledger_unavailable: throw AuditWriteError(outcome);
         case ErrorCode::outcome_unknown: throw OutcomeUnknown(outcome);
         default: throw ToolExecutionError(outcome);

@@ -30,24 +30,31 @@ std::string_view to_string(State state) noexcept {
     return "failed";
 }
 
+Outcome::Outcome() {
+    static const auto kNone = std::make_shared<const OutcomeData>();
+    d_ = kNone;
+}
+
+Outcome::Outcome(OutcomeData data) : d_(std::make_shared<const OutcomeData>(std::move(data))) {}
+
 const Value& Outcome::arguments() const noexcept {
     static const Value kNone = Object();
-    return d_.arguments ? *d_.arguments : kNone;
+    return d_->arguments ? *d_->arguments : kNone;
 }
 
 std::string Outcome::call_id() const {
-    return base::Uuid{d_.call_id}.to_string();
+    return base::Uuid{d_->call_id}.to_string();
 }
 
 std::string Outcome::parent_call_id() const {
-    const bool none = std::all_of(d_.parent_call_id.begin(), d_.parent_call_id.end(),
+    const bool none = std::all_of(d_->parent_call_id.begin(), d_->parent_call_id.end(),
                                   [](std::uint8_t byte) { return byte == 0; });
-    return none ? std::string() : base::Uuid{d_.parent_call_id}.to_string();
+    return none ? std::string() : base::Uuid{d_->parent_call_id}.to_string();
 }
 
 std::string Outcome::text() const {
     if (!ok()) return {};
-    const ToolResult& result = d_.result;
+    const ToolResult& result = d_->result;
     if (!result.blocks.empty()) return joined_text(result.blocks);
     if (const auto* text = result.value.if_string()) return {text->data(), text->size()};
     return result.value.is_null() ? std::string() : json::write(result.value);
@@ -55,7 +62,7 @@ std::string Outcome::text() const {
 
 Value Outcome::content() const {
     if (!ok()) return nullptr;
-    const ToolResult& result = d_.result;
+    const ToolResult& result = d_->result;
     if (result.blocks.empty()) return result.value;
     Array out;
     out.reserve(result.blocks.size());
@@ -65,7 +72,7 @@ Value Outcome::content() const {
 
 std::vector<Block> Outcome::blocks() const {
     if (!ok()) return {};
-    const ToolResult& result = d_.result;
+    const ToolResult& result = d_->result;
     if (!result.blocks.empty() || result.value.is_null()) return result.blocks;
     std::vector<Block> out;
     if (const auto* text = result.value.if_string()) {
