@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/demo.sh BINARY: show the program at work on a sample tool, with one good and one bad call.
+# tools/demo.sh BINARY: show the program at work: a schema checked, and calls of the demo set through every stage.
 #
-# Asks nothing. Exits 0 when every verdict is the expected one.
+# Asks nothing. Exits 0 when every exit code is the expected one.
 set -euo pipefail
 
 if (($# != 1)) || [[ ! -x $1 ]]; then
@@ -14,30 +14,44 @@ cd "$root"
 binary=$(realpath --relative-base="$root" "$binary")
 [[ $binary == /* ]] || binary=./$binary
 tool=examples/tools/send_mail.json
+mail='{"to": ["ada@example.org"], "subject": "Hello"}'
 
 # show EXPECTED_EXIT_CODE ARGUMENT...: print a command line, run it, hold it to its exit code.
 show() {
-    local expected=$1 status=0
+    local expected=$1 status=0 word line=
     shift
-    printf '\n$ %s %s\n' "$binary" "$*"
-    "$binary" "$@" || status=$?
+    for word in "$@"; do
+        [[ $word == *[!a-zA-Z0-9_./=-]* ]] && word="'$word'"
+        line+=" $word"
+    done
+    printf '\n$ %s%s\n' "$binary" "$line"
+    "$binary" "$@" </dev/null 2>&1 || status=$?
     if ((status != expected)); then
         echo "demo: exit code $status where $expected was expected" >&2
         exit 1
     fi
 }
 
-echo "A tool that sends mail, and two calls of it by a model."
+echo "A tool that sends mail, and a call of it by a model."
 show 0 validate $tool
-show 0 validate $tool examples/tools/send_mail.good.json
 show 1 validate $tool examples/tools/send_mail.bad.json
+
+printf '\nThe runtime: what is called passes ten stages, and ends in one state.\n'
+show 0 tools
+show 0 call add '{"a": 5, "b": 3}' --trace
+show 0 call count '{"to": 3, "step_ms": 0}'
+show 4 call send_mail "$mail"
+show 0 call send_mail "$mail" --approve-as grace
+show 1 call fail '{"message": "The disk is full."}'
+show 5 call fail '{"how": "lost", "message": "The connection was lost."}'
 
 cat <<END
 
-The first call would run; the second would be answered with those sentences instead. Try next:
-  edit examples/tools/send_mail.bad.json until it is valid
-  $binary validate --json --coerce $tool examples/tools/send_mail.bad.json
-  echo '{"to": ["ada@example.org"]}' | $binary validate $tool -
+Try next:
+  $binary call count '{"to": 50}'    (and press Ctrl-C)
+  $binary call send_mail '$mail'    (a terminal asks you)
+  $binary call notes '{"name": "todo", "text": "x"}' --action write --scope notes --autonomy A0
+  echo '{"tool": "send_mail", "arguments": $mail}' | $binary policy test -
   $binary validate YOUR_TOOL.json    (MCP, OpenAI, Anthropic, or a bare JSON Schema)
-  $binary validate --help
+  $binary --help
 END

@@ -50,11 +50,11 @@ Result<std::string> read_standard_input(std::size_t max_bytes) {
 }
 
 // What to do about it on this command line.
-std::string_view advice(const Error& error, const std::string& path) {
+std::string_view advice(const Error& error, const std::string& path, Limit limit) {
     const boost::json::value* reason = error.details.if_contains("reason");
     if (reason == nullptr || !reason->is_string()) return {};
     const std::string_view name = reason->get_string();
-    if (name == "file_too_large") return " Raise it with --max-bytes.";
+    if (name == "file_too_large" && limit == Limit::can_be_raised) return " Raise it with --max-bytes.";
     if (name == "file_is_special") return " Or give - and send the text to standard input.";
     if (name == "file_missing" && (path.starts_with('{') || path.starts_with('[')))
         return " To give JSON itself, give - and send it to standard input.";
@@ -67,17 +67,36 @@ std::string input_name(const std::string& path) {
     return path == kStandardInput ? "standard input" : path;
 }
 
-Result<std::string> read_input(const std::string& path, std::size_t max_bytes, ErrorCode code) {
+Result<std::string> read_input(const std::string& path, std::size_t max_bytes, ErrorCode code, Limit limit) {
     os::RealFileOps files;
     auto text =
         path == kStandardInput ? read_standard_input(max_bytes) : os::read_file(files, path, max_bytes);
     if (!text) {
         Error& error = text.error();
         error.code = code;
-        error.message += advice(error, path);
+        error.message += advice(error, path, limit);
         error.details["path"] = path;
     }
     return text;
+}
+
+Result<Value> read_json(const std::string& path, const json::ParseLimits& limits, ErrorCode code, Limit limit,
+                        std::optional<Excerpt>& excerpt) {
+    auto text = read_input(path, limits.max_bytes, code, limit);
+    if (!text) return tl::unexpected<Error>(std::move(text.error()));
+    auto value = json::parse(*text, limits);
+    if (value) return value;
+    excerpt = excerpt_of(*text, value.error());
+    value.error().code = code;
+    value.error().details["path"] = path;
+    if (text->find_first_not_of(" \t\r\n") == std::string::npos)
+        value.error().message = "There is no JSON in it: it is empty.";
+    return about(std::move(value.error()), input_name(path));
+}
+
+tl::unexpected<Error> about(Error error, const std::string& name) {
+    error.message = fmt::format("{}: {}", name, error.message);
+    return tl::unexpected<Error>(std::move(error));
 }
 
 }  // namespace callgate::cli

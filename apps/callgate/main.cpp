@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     std::ios::sync_with_stdio(false);
     const Console console{std::cout, std::cerr, detect_terminal(STDOUT_FILENO),
-                          detect_terminal(STDERR_FILENO)};
+                          detect_terminal(STDERR_FILENO),
+                          detect_terminal(STDIN_FILENO).is_terminal ? &std::cin : nullptr};
     try {
         const int exit_code =
             run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), console);

@@ -4,13 +4,19 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <ostream>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "error_report.h"
 #include "help.h"
+#include "tool/suggest.h"
 #include "validate_report.h"
+#include "verb_call.h"
+#include "verb_policy.h"
+#include "verb_tools.h"
 #include "verb_validate.h"
 
 namespace callgate::cli {
@@ -24,6 +30,9 @@ Usage: callgate VERB [options]
 
 Verbs
   validate    is a tool's schema sound, and would this call be accepted?
+  tools       the built-in demo set
+  call        call one of them, through every stage
+  policy      test what a policy decides, or lint it
 
 Options
   -h, --help  this text; after a verb, that verb's
@@ -31,29 +40,65 @@ Options
 
 Examples
   callgate validate send_mail.json
-  callgate validate send_mail.json call.json
-  callgate validate --help
+  callgate call add '{"a": 5, "b": 3}' --trace
+  callgate call --help
 )";
 
 // The answer when there is no other.
 int give_up(const std::vector<std::string>& arguments, const Error& error, const Console& console) {
-    if (std::ranges::find(arguments, "--json") != arguments.end()) {
+    const bool json = std::ranges::find(arguments, "--json") != arguments.end();
+    if (json && std::ranges::find(arguments, "validate") != arguments.end()) {
         console.out << json::write_pretty(to_json(error)) << '\n';
     } else {
-        console.err << error_text(error, std::nullopt, console.err_terminal.style(ColorMode::automatic));
+        print_error(error, std::nullopt, json, ColorMode::automatic, console);
     }
     return kUnusable;
 }
 
+// The verb that was chosen, as deep as it goes.
+const CLI::App& chosen_verb(const CLI::App& app) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return *at;
+}
+
+std::string command(const CLI::App& verb) {
+    const CLI::App* parent = verb.get_parent();
+    return parent == nullptr ? verb.get_name() : fmt::format("{} {}", command(*parent), verb.get_name());
+}
+
+// The option or verb that a word it does not know may have meant.
+std::optional<std::string> meant(const CLI::App& verb, const std::vector<std::string>& unknown) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : verb.get_options({})) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const CLI::App* one : verb.get_subcommands({})) known.push_back(one->get_name());
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    for (const std::string& word : unknown) {
+        auto near = suggest_names(word.substr(0, word.find('=')), views);
+        if (!near.empty()) return std::move(near.front());
+    }
+    return std::nullopt;
+}
+
 Error wrong_usage(const CLI::App& app, std::string_view problem) {
-    const auto verbs = app.get_subcommands();
-    const std::string help = verbs.empty() ? "callgate" : fmt::format("callgate {}", verbs[0]->get_name());
+    const CLI::App& verb = chosen_verb(app);
     while (problem.ends_with('.') || problem.ends_with('\n')) problem.remove_suffix(1);
-    return Error(ErrorCode::config_error, fmt::format("{}. See {} --help.", problem, help),
+    std::string message = fmt::format("{}.", problem);
+    if (const auto near = meant(verb, verb.remaining())) message += fmt::format(" Did you mean {}?", *near);
+    return Error(ErrorCode::config_error, fmt::format("{} See {} --help.", message, command(verb)),
                  {{"reason", "usage"}});
 }
 
 }  // namespace
+
+void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    add_validate(app, console, chosen);
+    add_tools(app, console, chosen);
+    add_call(app, console, chosen);
+    add_policy(app, console, chosen);
+}
 
 int run_program(const std::vector<std::string>& arguments, const Console& console) {
     CLI::App app;
@@ -63,7 +108,7 @@ int run_program(const std::vector<std::string>& arguments, const Console& consol
     app.require_subcommand(0, 1);
 
     std::function<int()> chosen;
-    add_validate(app, console, chosen);
+    add_verbs(app, console, chosen);
 
     try {
         // CLI11 takes them from the back.

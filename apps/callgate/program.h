@@ -5,8 +5,11 @@
 // Threads: one thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "terminal.h"
 
@@ -14,6 +17,9 @@ namespace callgate::cli {
 
 /// Wrong usage; also what every verb answers to unusable input.
 constexpr int kUnusable = 2;
+
+/// Every verb. When one is chosen, `chosen` becomes what runs it and gives the exit code.
+void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chosen);
 
 /// `arguments` without the program's own name.
 int run_program(const std::vector<std::string>& arguments, const Console& console);

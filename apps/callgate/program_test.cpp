@@ -10,8 +10,6 @@
 
 #include <callgate/json.h>
 
-#include "verb_validate.h"
-
 namespace callgate::cli {
 namespace {
 
@@ -42,11 +40,22 @@ TEST(Program, VersionIsOneLine) {
     EXPECT_EQ(run({"--version"}).exit_code, 0);
 }
 
+const std::vector<std::vector<std::string>> kVerbs = {
+    {"validate"}, {"tools"}, {"call"}, {"policy", "test"}, {"policy", "lint"}};
+
+std::string help_of(std::vector<std::string> verb) {
+    verb.emplace_back("--help");
+    return run(verb).out;
+}
+
 TEST(Program, EveryVerbHasItsOwnHelp) {
-    const Ran help = run({"validate", "--help"});
-    EXPECT_EQ(help.exit_code, 0);
-    EXPECT_NE(help.out.find("Exit codes"), std::string::npos);
-    EXPECT_NE(help.out.find("Examples"), std::string::npos);
+    for (const auto& verb : kVerbs) {
+        const std::string help = help_of(verb);
+        EXPECT_NE(help.find("Usage: callgate " + verb.front()), std::string::npos) << help;
+        EXPECT_NE(help.find("Exit codes"), std::string::npos) << verb.back();
+        EXPECT_NE(help.find("Examples"), std::string::npos) << verb.back();
+    }
+    EXPECT_NE(help_of({"policy"}).find("lint"), std::string::npos);
 }
 
 TEST(Program, HelpNamesEveryOptionAndNoOther) {
@@ -54,25 +63,31 @@ TEST(Program, HelpNamesEveryOptionAndNoOther) {
     std::ostringstream sink;
     const Console console{sink, sink, {}, {}};
     std::function<int()> chosen;
-    add_validate(app, console, chosen);
-    const std::string help = run({"validate", "--help"}).out;
-    std::size_t options = 0;
-    for (const CLI::Option* option : app.get_subcommand("validate")->get_options()) {
-        const std::string name =
-            option->get_positional() ? option->get_name(true) : option->get_lnames().at(0);
-        const std::string written = option->get_positional() ? "\n  " + name : "--" + name;
-        EXPECT_NE(help.find(written), std::string::npos) << name << " is missing in the help";
-        if (!option->get_positional()) ++options;
+    add_verbs(app, console, chosen);
+    for (const auto& words : kVerbs) {
+        const CLI::App* verb = &app;
+        for (const std::string& word : words) verb = verb->get_subcommand(word);
+        const std::string help = help_of(words);
+        std::size_t options = 0;
+        for (const CLI::Option* option : verb->get_options()) {
+            const std::string name =
+                option->get_positional() ? option->get_name(true) : option->get_lnames().at(0);
+            const std::string written = option->get_positional() ? "\n  " + name : "--" + name;
+            EXPECT_NE(help.find(written), std::string::npos) << name << " is missing in the help";
+            if (!option->get_positional()) ++options;
+        }
+        std::size_t described = 0;
+        for (std::size_t at = help.find("\n  -"); at != std::string::npos; at = help.find("\n  -", at + 1))
+            ++described;
+        EXPECT_EQ(described, options) << words.back();
     }
-    std::size_t described = 0;
-    for (std::size_t at = help.find("\n  -"); at != std::string::npos; at = help.find("\n  -", at + 1))
-        ++described;
-    EXPECT_EQ(described, options);
 }
 
 TEST(Program, HelpFitsATerminal) {
-    std::istringstream lines(run({"validate", "--help"}).out);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100u) << line;
+    for (const auto& verb : kVerbs) {
+        std::istringstream lines(help_of(verb));
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100u) << line;
+    }
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
@@ -86,12 +101,30 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
                                                       {"validate", "--max-depth", "-1", "a.json"},
                                                       {"validate", "--max-bytes", "0", "a.json"},
                                                       {"validate", "--max-errors", "many", "a.json"},
-                                                      {"validate", "--resource"}}) {
+                                                      {"validate", "--resource"},
+                                                      {"tools", "extra"},
+                                                      {"call"},
+                                                      {"call", "add", "{}", "more"},
+                                                      {"call", "add", "--timeout", "0"},
+                                                      {"call", "add", "--timeout", "soon"},
+                                                      {"call", "add", "--autonomy", "A5"},
+                                                      {"policy"},
+                                                      {"policy", "test"},
+                                                      {"policy", "lint", "a.json", "b.json"}}) {
         const Ran ran = run(arguments);
         EXPECT_EQ(ran.exit_code, 2) << arguments.back();
         EXPECT_EQ(ran.out, "") << arguments.back();
         EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
     }
+}
+
+TEST(Program, AMistypedOptionOrVerbIsToldWhatWasMeant) {
+    EXPECT_NE(run({"cal"}).err.find("Did you mean call?"), std::string::npos);
+    EXPECT_NE(run({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"), std::string::npos);
+    EXPECT_NE(run({"call", "add", "--aprove-as=x"}).err.find("Did you mean --approve-as?"),
+              std::string::npos);
+    EXPECT_NE(run({"policy", "tset", "a.json"}).err.find("Did you mean test?"), std::string::npos);
+    EXPECT_EQ(run({"call", "add", "--zzz"}).err.find("Did you mean"), std::string::npos);
 }
 
 TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
@@ -102,6 +135,11 @@ TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->at("valid"), false);
     EXPECT_EQ(answer->at("error").at("details").at("reason"), "usage");
+
+    const Ran call = run({"call", "--json", "--frobnicate"});
+    EXPECT_EQ(call.exit_code, 2);
+    EXPECT_EQ(call.err, "");
+    EXPECT_EQ(json::parse(call.out).value().at("error").at("details").at("reason"), "usage");
 }
 
 }  // namespace

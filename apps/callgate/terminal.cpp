@@ -80,6 +80,11 @@ bool is_set(const char* name) {
 
 }  // namespace
 
+ColorMode color_mode(std::string_view word) noexcept {
+    if (word == "always") return ColorMode::always;
+    return word == "never" ? ColorMode::never : ColorMode::automatic;
+}
+
 std::string Style::paint(std::string_view code, std::string_view text) const {
     if (!color || text.empty()) return std::string(text);
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
@@ -125,6 +130,17 @@ std::string printable(std::string_view text) {
         text.remove_prefix(glyph.bytes);
     }
     return shown;
+}
+
+std::string printable_lines(std::string_view text) {
+    std::string shown;
+    for (;;) {
+        const std::size_t end = text.find('\n');
+        shown += printable(text.substr(0, end));
+        if (end == std::string_view::npos) return shown;
+        shown += '\n';
+        text.remove_prefix(end + 1);
+    }
 }
 
 std::string one_line(std::string_view text) {

@@ -18,6 +18,9 @@ namespace callgate::cli {
 
 enum class ColorMode : std::uint8_t { automatic, always, never };
 
+/// What --color says: "always", "never", or anything else for automatic.
+ColorMode color_mode(std::string_view word) noexcept;
+
 /// How one stream is written to.
 struct Style {
     bool color = false;
@@ -44,12 +47,13 @@ struct Terminal {
 
 Terminal detect_terminal(int fd);
 
-/// The streams a verb writes to.
+/// The streams a verb writes to, and who can be asked.
 struct Console {
     std::ostream& out;
     std::ostream& err;
     Terminal out_terminal;
     Terminal err_terminal;
+    std::istream* person = nullptr;  ///< standard input where a person sits at it
 };
 
 /// The first character of `text` as it may be shown.
@@ -63,6 +67,9 @@ Glyph first_glyph(std::string_view text);
 
 /// `text` on one line, safe to show.
 std::string printable(std::string_view text);
+
+/// `text` safe to show, with its line breaks.
+std::string printable_lines(std::string_view text);
 
 /// Every run of white space becomes one space, none at the ends.
 std::string one_line(std::string_view text);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tool_summary.h"
+#include "tool/summary.h"
 
 namespace callgate::cli {
 
@@ -22,10 +22,6 @@ std::string shown_name(const ValidateReport& report) {
 
 std::string shown_path(std::string_view pointer) {
     return pointer.empty() ? "(root)" : clipped(pointer, kLongestPath);
-}
-
-Value json_of(const Error& error) {
-    return {{"code", to_string(error.code)}, {"message", error.message}, {"details", error.details}};
 }
 
 // The schema says nothing about unknown members, so the reader will look for the rule in vain.
@@ -89,7 +85,7 @@ std::string coercion_lines(const std::vector<schema::Coercion>& coercions, const
 
 std::string summary(const ValidateReport& report, const Style& style) {
     const ToolFile& tool = *report.tool;
-    const std::vector<Parameter> parameters = parameters_of(tool.input.schema);
+    const std::vector<ParameterSummary> parameters = summarize_parameters(tool.input.schema);
     std::string out;
     if (!tool.description.empty()) {
         for (const auto& line :
@@ -97,15 +93,15 @@ std::string summary(const ValidateReport& report, const Style& style) {
             out += fmt::format("  {}\n", line);
     }
     std::string compact = printable(compact_form(shown_name(report), parameters));
-    if (tool.output) compact += " -> " + printable(type_of(tool.output->schema));
+    if (tool.output) compact += " -> " + printable(type_text(tool.output->schema));
     out += '\n';
     for (const auto& line : wrapped(compact, style.width > 4 ? style.width - 4 : 0))
         out += fmt::format("  {}\n", style.bold(line));
     if (!parameters.empty()) {
         std::vector<std::vector<std::string>> rows = {{"parameter", "type", "required", "description"}};
-        for (const Parameter& parameter : parameters)
+        for (const ParameterSummary& parameter : parameters)
             rows.push_back({printable(parameter.name), printable(parameter.type),
-                            parameter.required ? "yes" : "no", printable(parameter.description)});
+                            parameter.required ? "yes" : "no", printable(one_line(parameter.description))});
         out += "\n" + table(rows, style);
     }
     for (const std::string& note : tool.notes)
@@ -149,13 +145,13 @@ Value to_json(const ValidateReport& report) {
     out["error"] = report.error ? json_of(*report.error) : Value();
     if (report.coerced) out["arguments"] = *report.coerced;
     if (report.outcome == ValidateOutcome::valid && !report.has_arguments) {
-        const auto found = parameters_of(report.tool->input.schema);
+        const auto found = summarize_parameters(report.tool->input.schema);
         Array parameters;
-        for (const Parameter& parameter : found)
+        for (const ParameterSummary& parameter : found)
             parameters.push_back({{"name", parameter.name},
                                   {"type", parameter.type},
                                   {"required", parameter.required},
-                                  {"description", parameter.description}});
+                                  {"description", one_line(parameter.description)}});
         out["parameters"] = std::move(parameters);
         out["compact"] = compact_form(report.tool->name, found);
         out["notes"] = Array(report.tool->notes.begin(), report.tool->notes.end());
@@ -180,26 +176,6 @@ std::string to_text(const ValidateReport& report, const Style& style) {
         out += fmt::format("\n  {}\n",
                            style.dim("The schema is silent about unknown parameters; they are refused "
                                      "unless --open is given."));
-    return out;
-}
-
-std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt, const Style& style) {
-    std::string out = fmt::format("{} {}\n", style.red("✗"), clipped(error.message, kLongestSentence));
-    if (excerpt) out += render(*excerpt, style);
-    // The message names the first; a schema's author wants to see the others too.
-    const Value* violations = error.details.if_contains("violations");
-    if (violations != nullptr && violations->is_array() && violations->get_array().size() > 1) {
-        for (const Value& entry : violations->get_array()) {
-            const Object* one = entry.if_object();
-            if (one == nullptr) continue;
-            const Value* path = one->if_contains("schema_path");
-            const Value* message = one->if_contains("message");
-            if (path == nullptr || message == nullptr || !path->is_string() || !message->is_string())
-                continue;
-            out += fmt::format("  {}  {}\n", style.yellow(clipped(path->get_string(), kLongestPath)),
-                               clipped(message->get_string(), kLongestSentence));
-        }
-    }
     return out;
 }
 

@@ -12,6 +12,7 @@
 #include <callgate/json.h>
 #include <callgate/schema.h>
 
+#include "error_report.h"
 #include "excerpt.h"
 #include "terminal.h"
 #include "tool_file.h"
@@ -47,8 +48,5 @@ Value to_json(const Error& error);
 
 /// For people, several lines.
 std::string to_text(const ValidateReport& report, const Style& style);
-
-/// "✗ …" for standard error, with the lines the error speaks of.
-std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt, const Style& style);
 
 }  // namespace callgate::cli

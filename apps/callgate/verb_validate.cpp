@@ -60,11 +60,6 @@ Examples
 // Schemas have their own bounds (schema::Limits); a tool definition wraps them a little.
 constexpr std::size_t kToolDepth = 512;
 
-tl::unexpected<Error> about(Error error, const std::string& name) {
-    error.message = fmt::format("{}: {}", name, error.message);
-    return tl::unexpected<Error>(std::move(error));
-}
-
 class Validation {
 public:
     explicit Validation(const ValidateOptions& options) : options_(options) {}
@@ -99,22 +94,15 @@ private:
         return {};
     }
 
-    // A parsed file; on failure the excerpt is kept.
-    Result<Value> read_json(const std::string& path, ErrorCode code, std::size_t depth, std::size_t nodes) {
-        auto text = read_input(path, options_.limits.max_bytes, code);
-        if (!text) return tl::unexpected<Error>(std::move(text.error()));
-        auto value = json::parse(*text, json::ParseLimits(options_.limits.max_bytes, depth, nodes));
-        if (value) return value;
-        report_.excerpt = excerpt_of(*text, value.error());
-        value.error().code = code;
-        value.error().details["path"] = path;
-        if (text->find_first_not_of(" \t\r\n") == std::string::npos)
-            value.error().message = "There is no JSON in it: it is empty.";
-        return about(std::move(value.error()), input_name(path));
+    Result<Value> read_document(const std::string& path, ErrorCode code, std::size_t depth,
+                                std::size_t nodes) {
+        return read_json(path, json::ParseLimits(options_.limits.max_bytes, depth, nodes), code,
+                         Limit::can_be_raised, report_.excerpt);
     }
 
     Result<Value> read_schema_file(const std::string& path) {
-        return read_json(path, ErrorCode::config_error, kToolDepth, schema::Limits().max_schema_nodes * 2);
+        return read_document(path, ErrorCode::config_error, kToolDepth,
+                             schema::Limits().max_schema_nodes * 2);
     }
 
     Result<void> read_tool() {
@@ -166,8 +154,8 @@ private:
     }
 
     Result<void> check_arguments(const schema::Schema& schema) {
-        auto arguments = read_json(options_.arguments, ErrorCode::invalid_arguments,
-                                   options_.limits.max_depth, options_.limits.max_nodes);
+        auto arguments = read_document(options_.arguments, ErrorCode::invalid_arguments,
+                                       options_.limits.max_depth, options_.limits.max_nodes);
         if (!arguments) return tl::unexpected<Error>(std::move(arguments.error()));
         if (options_.coerce) {
             schema::Coerced coerced = schema.coerce(*arguments, *options_.coerce);
@@ -203,11 +191,6 @@ struct CommandLine {
     std::string draft = "2020-12";
     std::string color = "auto";
 };
-
-ColorMode color_mode(std::string_view word) {
-    if (word == "always") return ColorMode::always;
-    return word == "never" ? ColorMode::never : ColorMode::automatic;
-}
 
 schema::Dialect dialect_named(std::string_view name) {
     for (const auto dialect : {schema::Dialect::draft7, schema::Dialect::draft2019_09}) {

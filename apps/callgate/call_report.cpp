@@ -1,0 +1,196 @@
+#include "call_report.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <callgate/views.h>
+
+#include "error_report.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::size_t kLongestName = 160;
+constexpr std::size_t kLongestSentence = 2'000;
+constexpr std::size_t kLongestPreview = 2'000;
+
+std::string_view words(State state) noexcept {
+    switch (state) {
+        case State::succeeded: return "succeeded";
+        case State::failed: return "failed";
+        case State::timed_out: return "timed out";
+        case State::cancelled: return "called off";
+        case State::unknown: return "outcome unknown";
+        case State::not_found: return "not found";
+        case State::unavailable: return "unavailable";
+        case State::scope_denied: return "scope not granted";
+        case State::invalid: return "invalid arguments";
+        case State::denied: return "denied";
+        case State::needs_approval: return "needs approval";
+        case State::previewed: return "only previewed";
+        case State::suppressed: return "suppressed";
+        case State::limited: return "over a limit";
+        case State::replayed: return "answered from the record";
+        case State::in_progress: return "still running elsewhere";
+        case State::key_conflict: return "the key is taken";
+    }
+    return "failed";
+}
+
+std::string detail(const Error& error, std::string_view name) {
+    const Value* value = error.details.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+// What to do about it on this command line.
+std::string advice(const Outcome& outcome) {
+    const Error& error = *outcome.error();
+    switch (error.code) {
+        case ErrorCode::not_found: return "callgate tools lists the tools there are.";
+        case ErrorCode::unknown_action: return "Choose one with --action.";
+        case ErrorCode::scope_denied: return fmt::format("Grant it with --scope {}.", detail(error, "scope"));
+        case ErrorCode::timed_out:
+            if (outcome.state() != State::unknown) return "--timeout MS gives it longer.";
+            break;
+        case ErrorCode::denied: return "--trace shows what each stage decided.";
+        case ErrorCode::preview_required: return "At --autonomy A1 to A4 a call can be run.";
+        default: break;
+    }
+    if (outcome.state() == State::unknown)
+        return "It may or may not have taken effect. Find out before you call again.";
+    return {};
+}
+
+// "what        its value", the value broken into lines where the style has a width.
+std::string fact(std::string_view name, std::string_view value, const Style& style) {
+    constexpr std::size_t kNameWidth = 12;
+    constexpr std::size_t kIndent = 2 + kNameWidth;
+    std::string out;
+    const std::size_t room = style.width > kIndent + 20 ? style.width - kIndent : 0;
+    for (const std::string& line : wrapped(value, room)) {
+        out += out.empty() ? "  " + style.dim(padded(name, kNameWidth)) : std::string(kIndent, ' ');
+        out += line + '\n';
+    }
+    return out;
+}
+
+std::string preview_facts(const std::optional<Preview>& preview, const Style& style) {
+    if (!preview) return {};
+    std::string out = fact("preview", clipped(preview->summary, kLongestSentence), style);
+    if (preview->diff) out += fact("changes", clipped(json::write(*preview->diff), kLongestPreview), style);
+    return out;
+}
+
+Value json_of(const std::optional<Preview>& preview) {
+    if (!preview) return nullptr;
+    return {{"summary", preview->summary},
+            {"diff", preview->diff ? *preview->diff : Value()},
+            {"supported", preview->supported}};
+}
+
+Value json_of(const std::optional<Approval>& approval) {
+    if (!approval) return nullptr;
+    Array votes;
+    for (const Vote& vote : approval->votes)
+        votes.push_back({{"approver", vote.approver}, {"approve", vote.approve}, {"reason", vote.reason}});
+    return {{"id", approval->id},
+            {"state", to_string(approval->state)},
+            {"risk", to_string(approval->risk)},
+            {"why", approval->why},
+            {"requester", approval->requester},
+            {"approvals_needed", approval->approvals_needed},
+            {"votes", std::move(votes)}};
+}
+
+}  // namespace
+
+CallExit exit_of(const Outcome& outcome) noexcept {
+    if (outcome.ok()) return CallExit::ok;
+    switch (outcome.state()) {
+        case State::succeeded:
+        case State::failed:
+        case State::timed_out:
+        case State::cancelled:
+        case State::replayed: return CallExit::failed;
+        case State::unknown: return CallExit::unknown;
+        case State::needs_approval: return CallExit::needs_approval;
+        default: return CallExit::refused;
+    }
+}
+
+Object to_json(const Outcome& outcome, const std::optional<Approval>& approval) {
+    Object out = views::s2(outcome);
+    if (outcome.ok()) out["content"] = outcome.content();
+    out.erase("content_length");
+    out["state"] = to_string(outcome.state());
+    out["action"] = outcome.action();
+    out["call_id"] = outcome.call_id();
+    out["attempts"] = outcome.attempts();
+    out["replayed"] = outcome.replayed();
+    out["safe_new_key"] = outcome.safe_new_key();
+    out["preview"] = json_of(outcome.preview());
+    out["approval"] = json_of(approval);
+    out["error"] = nullptr;
+    if (const Error* error = outcome.error()) {
+        Error shown = *error;
+        // The approval goes with the program, so nobody can give it elsewhere.
+        shown.details.erase("how_to_approve");
+        out["error"] = json_of(shown);
+    }
+    return out;
+}
+
+Array to_json(const std::vector<StageNote>& trace) {
+    Array out;
+    for (const StageNote& note : trace)
+        out.push_back({{"stage", note.stage}, {"decision", note.decision}, {"reason", note.reason}});
+    return out;
+}
+
+std::string to_text(const std::vector<StageNote>& trace, const Style& style) {
+    std::vector<std::vector<std::string>> rows = {{"stage", "decision", "reason"}};
+    for (const StageNote& note : trace)
+        rows.push_back({printable(note.stage), printable(note.decision),
+                        clipped(one_line(note.reason), kLongestSentence)});
+    return table(rows, style);
+}
+
+std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerpt, const Style& style) {
+    const std::string name = clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestName);
+    if (outcome.ok()) {
+        std::string verdict(words(outcome.state()));
+        if (outcome.attempts() > 1) verdict += fmt::format(" at attempt {}", outcome.attempts());
+        return fmt::format("{} {}: {}\n", style.green("✓"), style.bold(name), style.green(verdict));
+    }
+    const bool open = outcome.state() == State::needs_approval || outcome.state() == State::previewed;
+    const bool no_action = outcome.error() != nullptr && outcome.error()->code == ErrorCode::unknown_action;
+    const std::string_view verdict = no_action ? "no such action" : words(outcome.state());
+    std::string out = fmt::format("{} {}: {}\n", open ? style.yellow("?") : style.red("✗"), style.bold(name),
+                                  open ? style.yellow(verdict) : style.red(verdict));
+    const Error* error = outcome.error();
+    if (error == nullptr) return out;
+    const std::string message = clipped(one_line(error->message), kLongestSentence);
+    for (const std::string& line : wrapped(message, style.width > 22 ? style.width - 2 : 0))
+        out += "  " + line + '\n';
+    if (excerpt) out += render(*excerpt, style);
+    if (outcome.state() == State::previewed) out += preview_facts(outcome.preview(), style);
+    std::string facts = fmt::format("code {}", to_string(error->code));
+    if (outcome.attempts() > 0)
+        facts += fmt::format(", {} attempt{}", outcome.attempts(), outcome.attempts() == 1 ? "" : "s");
+    out += "  " + style.dim(facts) + '\n';
+    if (const std::string what = advice(outcome); !what.empty()) out += "  " + printable(what) + '\n';
+    return out;
+}
+
+std::string to_text(const Approval& approval, const Style& style) {
+    std::string out = fact("arguments", clipped(json::write(approval.arguments), kLongestPreview), style);
+    out += fact("asked by", clipped(approval.requester, kLongestName), style);
+    out += fact("risk", to_string(approval.risk), style);
+    out += preview_facts(approval.preview, style);
+    out += fact("approval", approval.id, style);
+    return out;
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,49 @@
+#include "error_report.h"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::size_t kLongestPath = 160;  // names can be as long as the whole document
+constexpr std::size_t kLongestSentence = 1'000;
+
+}  // namespace
+
+Value json_of(const Error& error) {
+    return {{"code", to_string(error.code)}, {"message", error.message}, {"details", error.details}};
+}
+
+std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt, const Style& style) {
+    std::string out = fmt::format("{} {}\n", style.red("✗"), clipped(error.message, kLongestSentence));
+    if (excerpt) out += render(*excerpt, style);
+    // The message names the first; a schema's author wants to see the others too.
+    const Value* violations = error.details.if_contains("violations");
+    if (violations != nullptr && violations->is_array() && violations->get_array().size() > 1) {
+        for (const Value& entry : violations->get_array()) {
+            const Object* one = entry.if_object();
+            if (one == nullptr) continue;
+            const Value* path = one->if_contains("schema_path");
+            const Value* message = one->if_contains("message");
+            if (path == nullptr || message == nullptr || !path->is_string() || !message->is_string())
+                continue;
+            out += fmt::format("  {}  {}\n", style.yellow(clipped(path->get_string(), kLongestPath)),
+                               clipped(message->get_string(), kLongestSentence));
+        }
+    }
+    return out;
+}
+
+void print_error(const Error& error, const std::optional<Excerpt>& excerpt, bool json, ColorMode color,
+                 const Console& console) {
+    if (json) {
+        console.out << json::write_pretty(Object{{"error", json_of(error)}}) << '\n';
+    } else {
+        console.err << error_text(error, excerpt, console.err_terminal.style(color));
+    }
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,39 @@
+// Ctrl-C as a request to stop, for as long as something can be stopped.
+//
+// The first SIGINT or SIGTERM sets the stop token; the next one ends the program, as it would have without
+// this.
+//
+// Threads: made and destroyed on one thread, before other threads are made: they inherit that the signals are
+// blocked. The token may be used from any thread.
+#pragma once
+
+#include <csignal>
+#include <stop_token>
+#include <thread>
+
+#include "os/fd.h"
+
+namespace callgate::cli {
+
+class Interrupt {
+public:
+    Interrupt();
+    ~Interrupt();
+    Interrupt(const Interrupt&) = delete;
+    Interrupt& operator=(const Interrupt&) = delete;
+
+    std::stop_token token() const noexcept { return requested_.get_token(); }
+    bool requested() const noexcept { return requested_.stop_requested(); }
+
+private:
+    void watch();
+
+    std::stop_source requested_;
+    sigset_t signals_{};
+    sigset_t before_{};
+    os::Fd arrived_;
+    os::Fd over_;
+    std::thread watcher_;
+};
+
+}  // namespace callgate::cli

@@ -1,0 +1,265 @@
+#include "verb_call.h"
+
+#include <chrono>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <callgate/runtime.h>
+
+#include "call_report.h"
+#include "demo_tools.h"
+#include "error_report.h"
+#include "help.h"
+#include "input.h"
+#include "interrupt.h"
+#include "progress_line.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(callgate call: call a tool of the built-in demo set, through every stage of the runtime
+
+Usage: callgate call [options] NAME [JSON | -]
+       callgate call [options] -
+
+  NAME                 the tool: callgate tools lists them. - reads a whole tool call from
+                       standard input: {"name": …, "arguments": {…}}
+  JSON                 the arguments, an object; - reads them from standard input
+
+The call
+  --action A           of a tool that has several, such as notes
+  --key K              idempotency key; the demo keeps it while the program runs
+  --timeout MS         the deadline, in milliseconds
+
+Who asks
+  --principal P        who asks: local by default
+  --scope S            a permission that was granted; repeatable
+  --autonomy LEVEL     A0 (only previews) to A4 (asks for critical things alone); A2 by default
+  --approve-as NAME    where the call needs approval: NAME, another person than who asks, gives
+                       it, and the call goes on; repeatable. On a terminal you are asked
+
+Output
+  --trace              what each stage decided, on standard error; with --json under "trace"
+  --json               one JSON document on standard output, whatever happens
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+The result goes to standard output, everything else to standard error. Ctrl-C calls it off.
+
+Exit codes
+  0  it succeeded      1  it failed, ran out of time or was called off
+  2  wrong usage       3  refused: no such tool, scope, arguments, policy, limits; previewed
+  4  needs approval    5  the outcome is unknown: it may have taken effect
+
+Examples
+  callgate call add '{"a": 5, "b": 3}' --trace
+  callgate call count '{"to": 20}' --timeout 1000
+  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}' --approve-as grace
+  callgate call notes '{"name": "todo"}' --action read --scope notes --json
+)";
+
+// Who decides when a question on the terminal is answered.
+constexpr std::string_view kAtTheTerminal = "operator";
+
+struct CommandLine {
+    std::string tool;
+    std::string arguments;
+    std::string action = "call";
+    std::string key;
+    std::optional<std::uint32_t> timeout_ms;
+    std::string autonomy = "A2";
+    std::vector<std::string> scopes;
+    std::string principal = "local";
+    std::vector<std::string> approvers;
+    bool json = false;
+    bool trace = false;
+    std::string color = "auto";
+};
+
+class CallRun {
+public:
+    CallRun(const CommandLine& line, const Console& console)
+        : line_(line),
+          console_(console),
+          color_(color_mode(line.color)),
+          style_(console.err_terminal.style(color_)),
+          progress_(console.err, console.err_terminal) {}
+
+    int run() {
+        if (auto ready = read_arguments(); !ready) {
+            print_error(ready.error(), std::nullopt, line_.json, color_, console_);
+            return static_cast<int>(CallExit::unusable);
+        }
+        const Interrupt interrupt;
+        Runtime runtime(options());
+        if (auto added = add_demo_tools(runtime.tools()); !added) {
+            print_error(added.error(), std::nullopt, line_.json, color_, console_);
+            return static_cast<int>(CallExit::unusable);
+        }
+        Outcome outcome = tell(begin(runtime, context(interrupt)));
+        std::optional<Approval> approval;
+        if (!outcome.approval_id().empty()) {
+            approval = runtime.approvals().get(outcome.approval_id());
+            if (approval && decide(runtime, outcome, *approval)) {
+                outcome = tell(runtime.resume(outcome.call_id(), context(interrupt)));
+                approval = runtime.approvals().get(approval->id);
+            }
+        }
+        finish(outcome, approval);
+        return static_cast<int>(exit_of(outcome));
+    }
+
+private:
+    static RuntimeOptions options() {
+        RuntimeOptions options;
+        options.shutdown_grace = std::chrono::milliseconds(1'000);
+        return options;
+    }
+
+    bool whole_call() const { return line_.tool == kStandardInput; }
+
+    Result<void> read_arguments() {
+        if (whole_call() && (!line_.arguments.empty() || line_.action != "call"))
+            return fail(ErrorCode::config_error,
+                        "A tool call from standard input brings its own arguments and has no --action.",
+                        {{"reason", "usage"}});
+        text_ = line_.arguments;
+        if (!whole_call() && line_.arguments != kStandardInput) return {};
+        auto read =
+            read_input(kStandardInput, json::ParseLimits().max_bytes, ErrorCode::config_error, Limit::fixed);
+        if (!read) return tl::unexpected<Error>(std::move(read.error()));
+        text_ = std::move(*read);
+        return {};
+    }
+
+    Context context(const Interrupt& interrupt) {
+        Context context;
+        context.principal = line_.principal;
+        context.scopes = ScopeSet(line_.scopes);
+        context.autonomy = autonomy_from_string(line_.autonomy).value_or(Autonomy::a2);
+        context.idempotency_key = line_.key;
+        if (line_.timeout_ms) context.timeout = std::chrono::milliseconds(*line_.timeout_ms);
+        context.cancel = interrupt.token();
+        context.trace = line_.trace;
+        if (!line_.json) context.on_progress = [this](const Progress& progress) { progress_.show(progress); };
+        return context;
+    }
+
+    Outcome begin(Runtime& runtime, Context context) {
+        if (whole_call()) return runtime.call_json(text_, std::move(context));
+        CallRequest request(line_.tool, text_.empty() ? Args() : Args(text_));
+        request.action = line_.action;
+        return runtime.call(std::move(request), std::move(context));
+    }
+
+    // The stages, as soon as they are known.
+    Outcome tell(Outcome outcome) {
+        progress_.clear();
+        if (line_.trace && !line_.json) console_.err << to_text(outcome.trace(), style_) << '\n';
+        return outcome;
+    }
+
+    // True: a person has decided, so that the call can go on or end.
+    bool decide(Runtime& runtime, const Outcome& outcome, const Approval& approval) {
+        if (!line_.json && outcome.state() == State::needs_approval)
+            console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
+        if (!line_.approvers.empty()) {
+            for (const std::string& approver : line_.approvers) {
+                auto voted = runtime.approvals().approve(approval.id, approver);
+                if (!voted) return refuse_vote(std::move(voted.error()));
+                if (!line_.json)
+                    console_.err << fmt::format("  {} approves\n", style_.bold(printable(approver)));
+            }
+            return true;
+        }
+        if (line_.json || console_.person == nullptr || !console_.err_terminal.is_terminal) {
+            if (!line_.json) console_.err << "  Add --approve-as NAME, where NAME is another person.\n";
+            return false;
+        }
+        return ask(runtime, approval);
+    }
+
+    bool ask(Runtime& runtime, const Approval& approval) {
+        console_.err << "Approve? [y/N] " << std::flush;
+        std::string answer;
+        if (!std::getline(*console_.person, answer)) {
+            console_.err << '\n';
+            return false;
+        }
+        const bool yes = answer == "y" || answer == "Y" || answer == "yes";
+        auto voted = yes ? runtime.approvals().approve(approval.id, kAtTheTerminal)
+                         : runtime.approvals().deny(approval.id, kAtTheTerminal);
+        return voted ? true : refuse_vote(std::move(voted.error()));
+    }
+
+    bool refuse_vote(Error error) {
+        vote_refused_ = std::move(error);
+        return false;
+    }
+
+    void finish(const Outcome& outcome, const std::optional<Approval>& approval) {
+        if (line_.json) {
+            Object out = to_json(outcome, approval);
+            if (vote_refused_) out["error"] = json_of(*vote_refused_);
+            if (line_.trace) out["trace"] = to_json(outcome.trace());
+            console_.out << json::write_pretty(out) << '\n';
+            return;
+        }
+        if (vote_refused_) {
+            console_.err << error_text(*vote_refused_, std::nullopt, style_);
+            return;
+        }
+        const bool told = approval && outcome.state() == State::needs_approval &&
+                          approval->state == ApprovalState::pending && approval->votes.empty();
+        if (!told) {
+            std::optional<Excerpt> excerpt;
+            if (outcome.error() != nullptr && !line_.arguments.empty())
+                excerpt = excerpt_of(text_, *outcome.error());
+            console_.err << to_text(outcome, excerpt, style_) << std::flush;
+        }
+        if (!outcome.ok()) return;
+        const std::string text = outcome.text();
+        console_.out << printable_lines(text) << (text.ends_with('\n') ? "" : "\n");
+    }
+
+    const CommandLine& line_;
+    const Console& console_;
+    const ColorMode color_;
+    const Style style_;
+    ProgressLine progress_;
+    std::string text_;
+    std::optional<Error> vote_refused_;
+};
+
+}  // namespace
+
+void add_call(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    auto line = std::make_shared<CommandLine>();
+    CLI::App& verb = *app.add_subcommand("call");
+    verb.formatter(std::make_shared<FixedHelp>(kHelp));
+    verb.add_option("NAME", line->tool)->required();
+    verb.add_option("JSON", line->arguments);
+    verb.add_option("--action", line->action);
+    verb.add_option("--key", line->key);
+    verb.add_option("--timeout", line->timeout_ms)->check(CLI::Range(1u, 86'400'000u));
+    verb.add_option("--principal", line->principal);
+    verb.add_option("--scope", line->scopes)->allow_extra_args(false);
+    verb.add_option("--autonomy", line->autonomy)->check(CLI::IsMember({"A0", "A1", "A2", "A3", "A4"}));
+    verb.add_option("--approve-as", line->approvers)->allow_extra_args(false);
+    verb.add_flag("--trace", line->trace);
+    verb.add_flag("--json", line->json);
+    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
+    verb.callback(
+        [line, &console, &chosen] { chosen = [line, &console] { return CallRun(*line, console).run(); }; });
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,237 @@
+#include "verb_call.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <callgate/json.h>
+
+#include "call_report.h"
+#include "program.h"
+#include "progress_line.h"
+
+namespace callgate::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kMail = R"({"to": ["ada@example.org"], "subject": "Hi"})";
+
+struct Ran {
+    int exit_code = 0;
+    std::string out;
+    std::string err;
+
+    Value answer() const { return json::parse(out).value(); }
+};
+
+Ran run(std::vector<std::string> arguments, std::string typed = {}, bool at_terminal = false) {
+    std::ostringstream out;
+    std::ostringstream err;
+    std::istringstream in(typed);
+    Console console{out, err, {}, {}};
+    if (at_terminal) {
+        console.err_terminal.is_terminal = true;
+        console.person = &in;
+    }
+    arguments.insert(arguments.begin(), "call");
+    const int exit_code = run_program(arguments, console);
+    return {exit_code, out.str(), err.str()};
+}
+
+TEST(VerbCall, TheResultGoesToStandardOutputAndTheVerdictToStandardError) {
+    const Ran ran = run({"add", R"({"a": 5, "b": 3})"});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(ran.out, "8\n");
+    EXPECT_EQ(ran.err, "✓ add: succeeded\n");
+}
+
+struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string state;
+    std::string says;
+};
+
+TEST(VerbCall, ExitCodesSayWhatBecameOfTheCall) {
+    const std::vector<Case> cases = {
+        {{"add", R"({"a": 1, "b": 2})"}, 0, "succeeded", "succeeded"},
+        {{"add", R"({"a": "1", "b": 2})"}, 0, "succeeded", "succeeded"},
+        {{"flaky", R"({"failures": 2})"}, 0, "succeeded", "at attempt 3"},
+        {{"flaky", R"({"failures": 9})"}, 1, "failed", "4 attempts"},
+        {{"fail"}, 1, "failed", "The disk is full."},
+        {{"fail", R"({"how": "throw", "message": "boom"})"}, 1, "failed", "boom"},
+        {{"ad"}, 3, "not_found", "Did you mean: add?"},
+        {{"add", "{"}, 3, "invalid", "     1 | {"},
+        {{"add", "[1, 2]"}, 3, "invalid", "not an array"},
+        {{"add", "7"}, 3, "invalid", "must be a JSON object"},
+        {{"add"}, 3, "invalid", "Missing required parameter: a"},
+        {{"add", R"({"a": 1, "b": 2, "c": 3})"}, 3, "invalid", "Unknown parameter: c"},
+        {{"notes", R"({"name": "todo"})", "--action", "read"}, 3, "scope_denied", "--scope notes"},
+        {{"notes", R"({"name": "todo"})", "--scope", "notes"}, 3, "invalid", "--action"},
+        {{"notes", R"({"name": "todo"})", "--action", "read", "--scope", "notes"}, 0, "succeeded", ""},
+        {{"add", R"({"a": 1, "b": 2})", "--autonomy", "A0"}, 3, "previewed", "does not support"},
+        {{"add", R"({"a": 1, "b": 2})", "--autonomy", "A1"}, 4, "needs_approval", "--approve-as"},
+        {{"send_mail", kMail}, 4, "needs_approval", "--approve-as NAME"},
+        {{"send_mail", R"({"to": ["a@x.org", "b@x.org"], "subject": "Hi"})"}, 3, "denied", "critical"},
+        {{"send_mail", kMail, "--autonomy", "A4"}, 0, "succeeded", ""},
+        {{"fail", R"({"how": "lost"})"}, 5, "unknown", "Find out before you call again"},
+    };
+    for (const Case& one : cases) {
+        const Ran ran = run(one.arguments);
+        EXPECT_EQ(ran.exit_code, one.exit_code) << ran.err;
+        EXPECT_THAT(ran.err, HasSubstr(one.says));
+        EXPECT_EQ(ran.out.empty(), one.exit_code != 0) << ran.out;
+
+        auto with_json = one.arguments;
+        with_json.emplace_back("--json");
+        const Ran json = run(with_json);
+        EXPECT_EQ(json.exit_code, one.exit_code);
+        EXPECT_EQ(json.err, "");
+        EXPECT_EQ(json.answer().at("state"), Value(one.state));
+        EXPECT_EQ(json.answer().at("success"), one.exit_code == 0);
+        EXPECT_EQ(json.answer().at("error").is_null(), one.exit_code == 0);
+    }
+}
+
+TEST(VerbCall, JsonHasWhatACallerNeedsToGoOn) {
+    const Value answer = run({"add", R"({"a": 1, "b": 2})", "--json"}).answer();
+    EXPECT_EQ(answer.at("tool_name"), "add");
+    EXPECT_EQ(answer.at("content"), 3);
+    EXPECT_EQ(answer.at("arguments"), (Value{{"a", 1}, {"b", 2}}));
+    EXPECT_EQ(answer.at("call_id").as_string().size(), 36u);
+    EXPECT_EQ(answer.at("attempts"), 1);
+    EXPECT_EQ(answer.at("replayed"), false);
+    EXPECT_EQ(answer.at("safe_new_key"), true);
+    EXPECT_TRUE(answer.at("approval").is_null());
+    EXPECT_EQ(answer.as_object().if_contains("trace"), nullptr);
+
+    const Value asked = run({"send_mail", kMail, "--json"}).answer();
+    EXPECT_EQ(asked.at("approval").at("state"), "pending");
+    EXPECT_EQ(asked.at("approval").at("risk"), "high");
+    EXPECT_EQ(asked.at("error").at("code"), "approval_required");
+    EXPECT_EQ(asked.at("error").at("details").as_object().if_contains("how_to_approve"), nullptr);
+    EXPECT_THAT(asked.at("preview").at("summary").as_string().c_str(), HasSubstr("Would send 'Hi'"));
+    EXPECT_EQ(run({"fail", R"({"how": "lost"})", "--json"}).answer().at("safe_new_key"), false);
+}
+
+TEST(VerbCall, TheTraceShowsEachStage) {
+    const Ran ran = run({"add", R"({"a": 1, "b": 2})", "--trace"});
+    EXPECT_EQ(ran.out, "3\n");
+    std::size_t at = 0;
+    for (const std::string stage : {"stage", "resolve", "authorize", "validate", "classify", "gate", "claim",
+                                    "dispatch", "shape", "settle"}) {
+        const std::size_t found = ran.err.find("  " + stage + " ", at);
+        ASSERT_NE(found, std::string::npos) << stage << "\n" << ran.err;
+        at = found;
+    }
+    const Value trace = run({"ad", "--trace", "--json"}).answer().at("trace");
+    EXPECT_EQ(trace.as_array().front().at("stage"), "resolve");
+    EXPECT_EQ(trace.as_array().front().at("decision"), "not_found");
+}
+
+TEST(VerbCall, AnotherPersonApprovesAndTheCallGoesOn) {
+    const Ran ran = run({"send_mail", kMail, "--approve-as", "grace"});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(ran.out, "sent 'Hi' to ada@example.org\n");
+    EXPECT_THAT(ran.err, HasSubstr("needs approval"));
+    EXPECT_THAT(ran.err, HasSubstr("grace approves"));
+    const Value answer = run({"send_mail", kMail, "--approve-as", "grace", "--json"}).answer();
+    EXPECT_EQ(answer.at("approval").at("state"), "consumed");
+    EXPECT_EQ(answer.at("approval").at("votes").as_array().front().at("approver"), "grace");
+}
+
+TEST(VerbCall, WhoAsksCannotApprove) {
+    const Ran ran = run({"send_mail", kMail, "--principal", "eve", "--approve-as", "Eve"});
+    EXPECT_EQ(ran.exit_code, 4);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("cannot decide it"));
+    const Ran json = run({"send_mail", kMail, "--approve-as", "local", "--json"});
+    EXPECT_EQ(json.exit_code, 4);
+    EXPECT_EQ(json.answer().at("error").at("details").at("reason"), "self_approval");
+}
+
+TEST(VerbCall, OnATerminalYouAreAsked) {
+    const Ran yes = run({"send_mail", kMail}, "y\n", true);
+    EXPECT_EQ(yes.exit_code, 0);
+    EXPECT_THAT(yes.err, HasSubstr("Approve? [y/N] "));
+    EXPECT_EQ(yes.out, "sent 'Hi' to ada@example.org\n");
+    for (const std::string no : {"n\n", "\n", "of course not\n"}) {
+        const Ran refused = run({"send_mail", kMail}, no, true);
+        EXPECT_EQ(refused.exit_code, 3);
+        EXPECT_EQ(refused.out, "");
+        EXPECT_THAT(refused.err, HasSubstr("A person refused this call."));
+    }
+    const Ran silence = run({"send_mail", kMail}, "", true);
+    EXPECT_EQ(silence.exit_code, 4) << "nobody decided";
+    EXPECT_THAT(run({"send_mail", kMail, "--json"}, "y\n", true).err, Not(HasSubstr("Approve?")));
+}
+
+TEST(VerbCall, ProgressIsALineEachWhereThereIsNoTerminal) {
+    const Ran ran = run({"count", R"({"to": 2, "step_ms": 0})"});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(
+        ran.err,
+        "count: counted to 1 (1 of 2, 50 %)\ncount: counted to 2 (2 of 2, 100 %)\n✓ count: succeeded\n");
+    EXPECT_EQ(run({"count", R"({"to": 2, "step_ms": 0})", "--json"}).err, "");
+}
+
+TEST(VerbCall, ProgressIsWrittenOverOnATerminal) {
+    const Ran ran = run({"count", R"({"to": 2, "step_ms": 0})"}, "", true);
+    EXPECT_THAT(ran.err, HasSubstr("\rcount: counted to 1 (1 of 2, 50 %)"));
+    EXPECT_THAT(ran.err, HasSubstr(" \r✓ count: succeeded"));
+
+    std::ostringstream stream;
+    Terminal narrow;
+    narrow.is_terminal = true;
+    narrow.width = 20;
+    ProgressLine line(stream, narrow);
+    Progress progress;
+    progress.tool = "t";
+    progress.message = "a long story \x1b[2J that does not fit";
+    line.show(progress);
+    progress.message = "short";
+    line.show(progress);
+    line.clear();
+    EXPECT_EQ(stream.str(), "\rt: a long story …\rt: short         \r        \r");
+}
+
+TEST(VerbCall, ADeadlineEndsASlowTool) {
+    const Ran ran = run({"count", R"({"to": 1000, "step_ms": 10000})", "--timeout", "20"});
+    EXPECT_EQ(ran.exit_code, 1);
+    EXPECT_THAT(ran.err, HasSubstr("--timeout MS gives it longer"));
+}
+
+TEST(VerbCall, WhatAToolSaysCannotWriteToTheTerminal) {
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"fail", R"({"message": "\u001b[2J\u202e"})"},
+             {"send_mail", R"({"to": ["\u001b[2J"], "subject": "\u001b]0;x\u0007"})", "--approve-as",
+              "\x1b[2Jx"},
+             {"\x1b[2J"},
+             {"add", "{\"\x1b[2J"},
+             {"notes", R"({"name": "\u001b[2J"})", "--scope", "notes", "--action", "\x1b[2J"}}) {
+        const Ran ran = run(arguments);
+        for (const std::string bad : {"\x1b", "\x07", "\u202e"})
+            EXPECT_THAT(ran.out + ran.err, Not(HasSubstr(bad)));
+    }
+}
+
+TEST(VerbCall, EveryStateHasAnExitCode) {
+    OutcomeData data;
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+        data.state = static_cast<State>(i);
+        data.succeeded = data.state == State::succeeded;
+        data.error = Error(ErrorCode::internal, "x");
+        const Outcome outcome(data);
+        EXPECT_EQ(exit_of(outcome) == CallExit::ok, data.succeeded);
+        EXPECT_NE(exit_of(outcome), CallExit::unusable);
+        EXPECT_THAT(to_text(outcome, std::nullopt, Style()), HasSubstr("call: "));
+    }
+}
+
+}  // namespace
+}  // namespace callgate::cli

@@ -1,0 +1,285 @@
+#include "verb_policy.h"
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <callgate/runtime.h>
+
+#include "call_report.h"
+#include "demo_tools.h"
+#include "error_report.h"
+#include "help.h"
+#include "input.h"
+#include "policy_call.h"
+#include "program.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp = R"(callgate policy: try a policy before you rely on it
+
+Usage: callgate policy test [options] CALL.json
+       callgate policy lint [options] POLICY.json
+
+Verbs
+  test        what would be decided about a call, stage by stage
+  lint        rules that can never decide, and tools that no rule covers
+
+Options
+  -h, --help  this text; after test or lint, that verb's
+)";
+
+constexpr std::string_view kTestHelp =
+    R"(callgate policy test: what would be decided about a call, stage by stage; nothing is run
+
+Usage: callgate policy test [options] CALL.json
+
+  CALL                 the file with the call; - reads it from standard input:
+                       {"tool": …, "arguments": {…}} and, as wanted, action, principal, tenant,
+                       autonomy ("A2"), scopes (["notes"]), time ("2026-05-14T22:30:00Z")
+
+  --policy POLICY      the file with the policy; the default one otherwise
+  --json               one JSON document on standard output, for unusable input too
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+The tools are those of callgate tools.
+
+Exit codes
+  0  it would run      2  unusable input       3  it would be refused, or only previewed
+  4  it would need a person's approval
+
+Examples
+  callgate policy test call.json
+  callgate policy test --policy policy.json call.json
+  echo '{"tool": "add", "arguments": {"a": 1, "b": 2}}' | callgate policy test -
+)";
+
+constexpr std::string_view kLintHelp =
+    R"(callgate policy lint: rules that can never decide, and tools that no rule covers
+
+Usage: callgate policy lint [options] POLICY.json
+
+  POLICY               the file with the policy; - reads it from standard input
+
+  --json               one JSON document on standard output, for unusable input too
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+The tools are those of callgate tools.
+
+Exit codes
+  0  no findings    1  findings    2  unusable input
+
+Examples
+  callgate policy lint policy.json
+)";
+
+struct CommandLine {
+    std::string call;
+    std::string policy;
+    bool json = false;
+    std::string color = "auto";
+};
+
+std::string_view name_of(PolicyFinding::What what) noexcept {
+    switch (what) {
+        case PolicyFinding::What::never_matches: return "never_matches";
+        case PolicyFinding::What::shadowed: return "shadowed";
+        case PolicyFinding::What::uncovered_tool: return "uncovered_tool";
+        case PolicyFinding::What::unknown_tool: break;
+    }
+    return "unknown_tool";
+}
+
+std::string_view words(PolicyFinding::What what) noexcept {
+    switch (what) {
+        case PolicyFinding::What::never_matches: return "never matches";
+        case PolicyFinding::What::shadowed: return "shadowed";
+        case PolicyFinding::What::uncovered_tool: return "uncovered tool";
+        case PolicyFinding::What::unknown_tool: break;
+    }
+    return "unknown tool";
+}
+
+// One of the two verbs at work.
+class PolicyRun {
+public:
+    PolicyRun(const CommandLine& line, const Console& console)
+        : line_(line),
+          console_(console),
+          color_(color_mode(line.color)),
+          style_(console.out_terminal.style(color_)) {}
+
+    int test() { return answer(try_test()); }
+    int lint() { return answer(try_lint()); }
+
+private:
+    Result<Value> read(const std::string& path) {
+        return read_json(path, json::ParseLimits(), ErrorCode::config_error, Limit::fixed, excerpt_);
+    }
+
+    Result<void> prepare(Runtime& runtime) {
+        if (auto added = add_demo_tools(runtime.tools()); !added) return added;
+        if (line_.policy.empty()) return {};
+        auto document = read(line_.policy);
+        if (!document) return tl::unexpected<Error>(std::move(document.error()));
+        auto config = policy_from_json(*document);
+        if (!config) return about(std::move(config.error()), input_name(line_.policy));
+        auto set = runtime.policy().set(*config);
+        if (!set) return about(std::move(set.error()), input_name(line_.policy));
+        return {};
+    }
+
+    Result<int> try_test() {
+        if (line_.call == kStandardInput && line_.policy == kStandardInput)
+            return fail(ErrorCode::config_error,
+                        "Standard input can be either the call or the policy, not both.",
+                        {{"reason", "usage"}});
+        Runtime runtime;
+        if (auto ready = prepare(runtime); !ready) return tl::unexpected<Error>(std::move(ready.error()));
+        auto document = read(line_.call);
+        if (!document) return tl::unexpected<Error>(std::move(document.error()));
+        auto call = policy_call_from_json(*document);
+        if (!call) return about(std::move(call.error()), input_name(line_.call));
+        const std::string tool = call->request.tool;
+        const CallExplanation explanation =
+            runtime.explain(std::move(call->request), std::move(call->caller), call->at);
+        if (line_.json) {
+            console_.out << json::write_pretty(Object{
+                                {"tool", tool},
+                                {"stages", to_json(explanation.stages)},
+                                {"decision",
+                                 explanation.decision ? callgate::to_json(*explanation.decision) : Value()},
+                                {"refused", explanation.refused ? json_of(*explanation.refused) : Value()},
+                                {"arguments", explanation.arguments},
+                                {"error", nullptr}})
+                         << '\n';
+        } else {
+            console_.out << text_of(tool, explanation);
+        }
+        return exit_code(explanation);
+    }
+
+    static int exit_code(const CallExplanation& explanation) {
+        if (explanation.decision && explanation.decision->gate == Gate::allow) return 0;
+        if (explanation.decision && explanation.decision->gate == Gate::confirm)
+            return static_cast<int>(CallExit::needs_approval);
+        return static_cast<int>(CallExit::refused);
+    }
+
+    std::string text_of(const std::string& tool, const CallExplanation& explanation) const {
+        const std::string name = style_.bold(clipped(tool, 160));
+        std::string out;
+        const PolicyDecision* decision = explanation.decision ? &*explanation.decision : nullptr;
+        if (decision == nullptr) {
+            out = fmt::format("{} {}: {}\n", style_.red("✗"), name, style_.red("would be refused"));
+        } else if (decision->gate == Gate::allow) {
+            out = fmt::format("{} {}: {}\n", style_.green("✓"), name, style_.green("would run"));
+        } else if (decision->gate == Gate::confirm) {
+            const std::string people =
+                decision->approvals == 1 ? "a person" : fmt::format("{} people", decision->approvals);
+            out = fmt::format("{} {}: {}\n", style_.yellow("?"), name,
+                              style_.yellow(fmt::format("would need the approval of {}", people)));
+        } else if (decision->gate == Gate::preview) {
+            out = fmt::format("{} {}: {}\n", style_.yellow("?"), name, style_.yellow("would be previewed"));
+        } else {
+            out = fmt::format("{} {}: {}\n", style_.red("✗"), name, style_.red("would be denied"));
+        }
+        out += to_text(explanation.stages, style_);
+        if (decision == nullptr) return out;
+        std::vector<std::vector<std::string>> rows = {{"decided by", decided_by(*decision)}};
+        for (const std::string& why : decision->risk_reasons)
+            rows.push_back({"risk raised by", printable(why)});
+        for (const std::string& hard : decision->overrides)
+            rows.push_back({"hard override", printable(hard)});
+        return out + '\n' + table(rows, Style{.color = false, .width = style_.width});
+    }
+
+    static std::string decided_by(const PolicyDecision& decision) {
+        if (!decision.grant_id.empty()) return printable(fmt::format("grant '{}'", decision.grant_id));
+        if (!decision.rule_id.empty()) return printable(fmt::format("rule '{}'", decision.rule_id));
+        return "the matrix of autonomy and risk";
+    }
+
+    Result<int> try_lint() {
+        Runtime runtime;
+        if (auto ready = prepare(runtime); !ready) return tl::unexpected<Error>(std::move(ready.error()));
+        const std::vector<PolicyFinding> findings = runtime.policy().lint(runtime.tools());
+        if (line_.json) {
+            Array list;
+            for (const PolicyFinding& one : findings)
+                list.push_back(
+                    {{"what", name_of(one.what)}, {"subject", one.subject}, {"message", one.message}});
+            console_.out << json::write_pretty(Object{{"findings", std::move(list)}, {"error", nullptr}})
+                         << '\n';
+        } else if (findings.empty()) {
+            console_.out << fmt::format("{} {}: {}\n", style_.green("✓"),
+                                        style_.bold(printable(input_name(line_.policy))),
+                                        style_.green("nothing to remark"));
+        } else {
+            console_.out << fmt::format(
+                "{} {}: {}\n", style_.red("✗"), style_.bold(printable(input_name(line_.policy))),
+                style_.red(fmt::format("{} finding{}", findings.size(), findings.size() == 1 ? "" : "s")));
+            std::vector<std::vector<std::string>> rows = {{"finding", "rule or tool", "why"}};
+            for (const PolicyFinding& one : findings)
+                rows.push_back(
+                    {std::string(words(one.what)), printable(one.subject), printable(one.message)});
+            console_.out << table(rows, style_);
+        }
+        return findings.empty() ? 0 : 1;
+    }
+
+    int answer(const Result<int>& exit_code) const {
+        if (exit_code) return *exit_code;
+        print_error(exit_code.error(), excerpt_, line_.json, color_, console_);
+        return kUnusable;
+    }
+
+    const CommandLine& line_;
+    const Console& console_;
+    const ColorMode color_;
+    const Style style_;
+    std::optional<Excerpt> excerpt_;
+};
+
+void add_output(CLI::App& verb, CommandLine& line) {
+    verb.add_flag("--json", line.json);
+    verb.add_option("--color", line.color)->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+}  // namespace
+
+void add_policy(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    CLI::App& policy = *app.add_subcommand("policy");
+    policy.formatter(std::make_shared<FixedHelp>(kHelp));
+    policy.require_subcommand(1);
+
+    auto line = std::make_shared<CommandLine>();
+    CLI::App& test = *policy.add_subcommand("test");
+    test.formatter(std::make_shared<FixedHelp>(kTestHelp));
+    test.add_option("CALL", line->call)->required();
+    test.add_option("--policy", line->policy);
+    add_output(test, *line);
+    test.callback([line, &console, &chosen] {
+        chosen = [line, &console] { return PolicyRun(*line, console).test(); };
+    });
+
+    line = std::make_shared<CommandLine>();
+    CLI::App& lint = *policy.add_subcommand("lint");
+    lint.formatter(std::make_shared<FixedHelp>(kLintHelp));
+    lint.add_option("POLICY", line->policy)->required();
+    add_output(lint, *line);
+    lint.callback([line, &console, &chosen] {
+        chosen = [line, &console] { return PolicyRun(*line, console).lint(); };
+    });
+}
+
+}  // namespace callgate::cli

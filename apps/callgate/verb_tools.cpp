@@ -1,0 +1,140 @@
+#include "verb_tools.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <callgate/registry.h>
+
+#include "demo_tools.h"
+#include "error_report.h"
+#include "help.h"
+#include "program.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp = R"(callgate tools: the built-in demo set, to try the runtime on
+
+Usage: callgate tools [options]
+
+  --scopes A,B         only what a caller is shown who was granted these scopes; "" for none
+  --json               one JSON document on standard output
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+Exit codes
+  0  listed    2  wrong usage
+
+Examples
+  callgate tools
+  callgate tools --scopes notes
+  callgate tools --json | jq -r '.tools[].compact'
+)";
+
+struct CommandLine {
+    std::optional<std::string> scopes;
+    bool json = false;
+    std::string color = "auto";
+};
+
+ScopeSet scopes_in(const std::string& list) {
+    ScopeSet scopes;
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        if (end > at) scopes.add(std::string_view(list).substr(at, end - at));
+        at = end + 1;
+    }
+    return scopes;
+}
+
+Risk risk_of(const Contract& contract, const std::string& action) {
+    const auto found = contract.risk_map.find(action);
+    return found != contract.risk_map.end() ? found->second : contract.risk.value_or(Risk::low);
+}
+
+EffectClass effect_of(const Contract& contract, const std::string& action) {
+    const auto found = contract.effect_map.find(action);
+    return found != contract.effect_map.end() ? found->second : contract.effect;
+}
+
+Value json_of(const DemoTool& demo) {
+    const Contract& contract = demo.tool.contract;
+    const ToolDefinition& definition = demo.tool.definition;
+    Array actions;
+    for (const std::string& action : demo.tool.body->actions())
+        actions.push_back({{"name", action},
+                           {"risk", to_string(risk_of(contract, action))},
+                           {"effect", to_string(effect_of(contract, action))}});
+    return {{"name", definition.name},
+            {"compact", definition.compact()},
+            {"description", definition.description},
+            {"risk", to_string(contract.risk.value_or(Risk::low))},
+            {"effect", to_string(contract.effect)},
+            {"scopes", Array(contract.scopes.all().begin(), contract.scopes.all().end())},
+            {"actions", std::move(actions)},
+            {"shows", demo.shows},
+            {"parameters", definition.input_schema}};
+}
+
+std::string in_table(const std::vector<DemoTool>& tools, const Style& style) {
+    std::vector<std::vector<std::string>> rows = {{"tool", "risk", "effect", "what it shows"}};
+    for (const DemoTool& demo : tools) {
+        const bool several = !demo.tool.body->actions().empty();
+        const Contract& contract = demo.tool.contract;
+        rows.push_back({demo.tool.definition.compact(),
+                        several ? "by action" : std::string(to_string(risk_of(contract, "call"))),
+                        several ? "by action" : std::string(to_string(effect_of(contract, "call"))),
+                        std::string(demo.shows)});
+        for (const std::string& action : demo.tool.body->actions())
+            rows.push_back({"  --action " + action, std::string(to_string(risk_of(contract, action))),
+                            std::string(to_string(effect_of(contract, action))), ""});
+    }
+    return table(rows, style);
+}
+
+int run(const CommandLine& line, const Console& console) {
+    std::vector<DemoTool> tools = demo_tools();
+    if (line.scopes) {
+        Registry registry;
+        if (auto added = add_demo_tools(registry); !added) {
+            print_error(added.error(), std::nullopt, line.json, color_mode(line.color), console);
+            return kUnusable;
+        }
+        Context caller;
+        caller.scopes = scopes_in(*line.scopes);
+        std::set<std::string> visible;
+        for (const ToolDefinition& one : registry.visible_definitions(caller)) visible.insert(one.name);
+        std::erase_if(tools,
+                      [&](const DemoTool& demo) { return !visible.contains(demo.tool.definition.name); });
+    }
+    if (line.json) {
+        Array list;
+        for (const DemoTool& demo : tools) list.push_back(json_of(demo));
+        console.out << json::write_pretty(Object{{"tools", std::move(list)}}) << '\n';
+    } else {
+        console.out << in_table(tools, console.out_terminal.style(color_mode(line.color)));
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_tools(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    auto line = std::make_shared<CommandLine>();
+    CLI::App& verb = *app.add_subcommand("tools");
+    verb.formatter(std::make_shared<FixedHelp>(kHelp));
+    verb.add_option("--scopes", line->scopes);
+    verb.add_flag("--json", line->json);
+    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
+    verb.callback([line, &console, &chosen] { chosen = [line, &console] { return run(*line, console); }; });
+}
+
+}  // namespace callgate::cli

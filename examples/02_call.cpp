@@ -1,0 +1,48 @@
+// A tool from a C++ function, and calls of it: checked, decided about and on the record before it runs.
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <callgate/callgate.h>
+
+namespace cg = callgate;
+
+// The parameters of a tool as a struct; its members give the schema.
+struct Order {
+    std::string item;
+    int count = 1;
+    std::vector<std::string> notes;
+};
+BOOST_DESCRIBE_STRUCT(Order, (), (item, count, notes))
+
+int main() {
+    cg::Runtime runtime;
+    runtime.tools().add(cg::tool(
+        "add", "Add two numbers", [](int a, int b) { return a + b; }, cg::param("a"), cg::param("b")));
+    const cg::Outcome sum = runtime.call("add", {{"a", 5}, {"b", 3}});
+    std::cout << sum.text() << '\n';
+
+    runtime.tools().add(cg::tool("order", "Order something", [](const Order& order) {
+        return "ordered " + std::to_string(order.count) + " × " + order.item;
+    }));
+    std::cout << runtime.tools().get("order")->definition.compact() << '\n';
+
+    // As a model sends it: text that may be anything. Nothing throws; the outcome says what happened.
+    for (const char* sent : {R"({"name": "order", "arguments": {"item": "tea", "count": 2, "notes": []}})",
+                             R"({"name": "order", "arguments": {"item": "tea", "count": "2", "notes": []}})",
+                             R"({"name": "order", "arguments": {"item": "tea", "cuont": 2}})",
+                             R"({"name": "odrer", "arguments": {}})", R"({"name": )"}) {
+        const cg::Outcome outcome = runtime.call_json(sent);
+        std::cout << to_string(outcome.state()) << ": "
+                  << (outcome.ok() ? outcome.text() : outcome.error()->message) << '\n';
+    }
+
+    // An exception in a tool is a failed call, and a model is told what to do next.
+    runtime.tools().add(cg::tool(
+        "divide", "", [](int a, int b) { return b != 0 ? a / b : throw std::domain_error("b is 0"); },
+        cg::param("a"), cg::param("b")));
+    const cg::Outcome broken = runtime.call("divide", {{"a", 1}, {"b", 0}});
+    std::cout << to_string(broken.state()) << ": " << cg::views::model_text(broken) << '\n';
+    return sum.ok() && !broken.ok() ? 0 : 1;
+}
