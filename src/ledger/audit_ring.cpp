@@ -25,7 +25,7 @@ void AuditRing::append(std::vector<AuditEvent>&& events) {
         AuditEvent& slot = next_slot();
         slot = std::move(event);
         slot.sequence = ++count_;
-        slot.at = clock_.wall_now();
+        if (slot.at == std::chrono::system_clock::time_point()) slot.at = clock_.wall_now();
     }
 }
 

@@ -39,7 +39,8 @@ TEST_F(MemoryLedgerFaults, ALedgerThatFailsSaysSoAndHasDoneNothing) {
     EXPECT_FALSE(b.ledger.approval("ap"));
     arm("ledger.record");
     Reply reply;
-    b.ledger.record(event("e"), reply, b.waiter);
+    AuditEvent unrecorded = event("e");
+    b.ledger.record(unrecorded, reply, b.waiter);
     is_unavailable(reply.error);
     EXPECT_EQ(b.ledger.audit_count(), 0u);
 

@@ -291,7 +291,8 @@ TEST(MemoryLedger, EventsAreNumberedWithoutGapsAndTimedByTheLedger) {
     Reply reply;
     for (int i = 0; i < 3; ++i) {
         b.clock.advance(1s);
-        b.ledger.record(event("tool_call.denied", call_id(7)), reply, b.waiter);
+        AuditEvent denied = event("tool_call.denied", call_id(7));
+        b.ledger.record(denied, reply, b.waiter);
     }
     const auto events = b.ledger.audit({});
     ASSERT_EQ(events.size(), 3u);
@@ -307,7 +308,10 @@ TEST(MemoryLedger, TheLastEventsAreKeptAndAllAreCounted) {
         options.audit_kept = kept;
         Bench b(options);
         Reply reply;
-        for (int i = 0; i < 250; ++i) b.ledger.record(event("e"), reply, b.waiter);
+        for (int i = 0; i < 250; ++i) {
+            AuditEvent one = event("e");
+            b.ledger.record(one, reply, b.waiter);
+        }
         const auto events = b.ledger.audit({});
         EXPECT_EQ(b.ledger.audit_count(), 250u);
         ASSERT_EQ(events.size(), kept);
@@ -321,8 +325,9 @@ TEST(MemoryLedger, EventsAreFoundByTraceAndWithoutOneByTheirCall) {
     Reply reply;
     AuditEvent traced = event("a", call_id(1));
     traced.trace_id = "trace";
-    b.ledger.record(std::move(traced), reply, b.waiter);
-    b.ledger.record(event("b", call_id(2)), reply, b.waiter);
+    b.ledger.record(traced, reply, b.waiter);
+    AuditEvent untraced = event("b", call_id(2));
+    b.ledger.record(untraced, reply, b.waiter);
     ASSERT_EQ(b.ledger.audit("trace").size(), 1u);
     EXPECT_EQ(b.ledger.audit("trace")[0].type, "a");
     ASSERT_EQ(b.ledger.audit(base::Uuid{call_id(2)}.to_string()).size(), 1u);

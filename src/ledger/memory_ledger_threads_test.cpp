@@ -133,7 +133,10 @@ TEST(MemoryLedgerThreads, EventsOfManyThreadsAreNumberedWithoutGaps) {
         [&](std::size_t t, std::uint64_t) {
             Reply reply;
             CountingWaiter waiter;
-            for (int i = 0; i < 100; ++i) b.ledger.record(event("e", call_id(t)), reply, waiter);
+            for (int i = 0; i < 100; ++i) {
+                AuditEvent one = event("e", call_id(t));
+                b.ledger.record(one, reply, waiter);
+            }
         },
         [](std::uint64_t) {});
     const auto events = b.ledger.audit({});

@@ -100,7 +100,8 @@ ledger::OpenApprovalRequest approval_request(Call& call) {
     approval.risk = call.risk.risk;
     approval.autonomy = context.autonomy;
     approval.why = policy::reason(call.answer, call.question(), call.risk.risk);
-    approval.how_to_approve = fmt::format("callgate approvals approve {}", approval.id);
+    approval.how_to_approve =
+        fmt::format("approve {} as somebody other than {}", approval.id, context.principal);
     approval.trace_id = context.trace_id.empty() ? approval.call_id : context.trace_id;
     approval.task_id = context.task_id;
     approval.step_id = context.step_id;

@@ -250,6 +250,7 @@ AuditEvent make_event(const Call& call, std::string_view type, std::string_view 
                       std::string_view stage) {
     AuditEvent event;
     fill_event(event, call, type, outcome, stage);
+    event.at = call.core->clock().wall_now();
     return event;
 }
 
