@@ -26,7 +26,7 @@ std::string_view to_string(LogLevel level) noexcept;  ///< "DEBUG" …
 
 /// One line of the audit: what happened, to which call, with what result. Append-only.
 struct AuditEvent {
-    std::uint64_t sequence = 0;  ///< dense, set by the ledger, as is `at`
+    std::uint64_t sequence = 0;  ///< dense, set by the ledger; 0 in what an observer is told
     std::chrono::system_clock::time_point at;
     std::string_view type;     ///< e.g. "tool_call.succeeded"; like the other views a constant of the library
     std::string_view outcome;  ///< success, failure, suppressed, info

@@ -142,6 +142,8 @@ public:
     virtual ~CallContext() = default;
 
     virtual const Context& caller() const = 0;
+    /// What to send to a provider as the key of this call: it stays the same when another program takes the
+    /// call over.
     virtual std::string call_id() const = 0;
     virtual const std::string& action() const = 0;
     virtual std::uint32_t attempt() const = 0;  ///< 1, 2, …
