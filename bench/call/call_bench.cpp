@@ -82,8 +82,10 @@ void one_call(cg::Runtime& runtime) {
 }
 
 void one_batch(cg::Runtime& runtime) {
-    const std::vector<cg::CallRequest> calls(kBatch, cg::CallRequest("add", kArguments));
-    for (const cg::Outcome& outcome : runtime.call_batch(calls)) check(cg::views::mcp(outcome));
+    std::vector<cg::CallRequest> calls;
+    calls.reserve(kBatch);
+    for (std::size_t i = 0; i < kBatch; ++i) calls.emplace_back("add", kArguments);
+    for (const cg::Outcome& outcome : runtime.call_batch(std::move(calls))) check(cg::views::mcp(outcome));
 }
 
 }  // namespace

@@ -47,10 +47,9 @@ struct CallRequest {
 
 struct RuntimeOptions {
     std::chrono::milliseconds default_timeout{30'000};
-    std::size_t pool_threads = 0;  ///< 0: twice the processors, at least 4
-    std::size_t max_abandoned =
-        16;  ///< tools past their deadline that still hold a thread; then no pooled tool runs
-    std::size_t max_nesting = 16;  ///< calls inside calls
+    std::size_t pool_threads = 0;    ///< 0: twice the processors, at least 4
+    std::size_t max_abandoned = 16;  ///< threads held past a deadline; then tools that hold one get no more
+    std::size_t max_nesting = 16;    ///< calls inside calls
     std::size_t batch_concurrency = 16;
     std::size_t max_batch = 128;
     std::chrono::milliseconds shutdown_grace{5'000};

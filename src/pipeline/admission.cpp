@@ -41,6 +41,19 @@ std::optional<Step> check_breaker(Call& call) {
               {{"reason", "circuit_open"}, {"retry_after_ms", passage.wait.count()}}));
 }
 
+// Its code holds threads past their deadlines, and there are as many of those as may be: it gets no more.
+std::optional<Step> check_abandoned(Call& call) {
+    if (call.tool->live().abandoned.load(std::memory_order_relaxed) <= 0) return std::nullopt;
+    const std::size_t limit = call.core->options.max_abandoned;
+    if (call.core->pool.counts().abandoned_now < limit) return std::nullopt;
+    call.core->counters.resolve.unavailable.add();
+    return call.refuse(Error(ErrorCode::unavailable,
+                             fmt::format("Earlier calls of the tool {} have not returned; it gets no more "
+                                         "threads until they do.",
+                                         call.tool->name()),
+                             {{"reason", "abandoned_calls"}, {"limit", limit}}));
+}
+
 std::optional<Step> take_limits(Call& call) {
     policy::Limiter& limiter = call.core->policy.state().limiter;
     const policy::Limiter::Ask ask{call.tool.get(), &call.request.context};
@@ -90,6 +103,7 @@ std::optional<Step> take_resource(Call& call) {
 
 Step admit(Call& call) {
     if (!call.admitted) {
+        if (auto step = check_abandoned(call)) return *step;
         if (auto step = check_loop(call)) return *step;
         if (auto step = take_limits(call)) return *step;
         if (auto step = check_breaker(call)) return *step;

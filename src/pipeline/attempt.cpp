@@ -177,6 +177,7 @@ void AttemptState::finish(Answer answer) {
         } else {
             if (phase_ != Phase::abandoned) return;
             phase_ = Phase::taken;
+            let_go();
         }
         if (phase_ == Phase::answered) answer = {};
     }
@@ -198,7 +199,15 @@ bool AttemptState::abandon() {
     const std::lock_guard lock(mutex_);
     if (phase_ != Phase::running) return false;
     phase_ = Phase::abandoned;
+    if (tool_->body()->mode() != RunMode::async || errand_ != Errand::run) {
+        holds_thread_.store(true);
+        tool_->live().abandoned.fetch_add(1);
+    }
     return true;
+}
+
+void AttemptState::let_go() noexcept {
+    if (holds_thread_.exchange(false)) tool_->live().abandoned.fetch_sub(1);
 }
 
 void AttemptState::late(Answer answer) {
@@ -242,7 +251,7 @@ void give_up(Call& call) {
     if (!call.attempt) return;
     if (call.attempt->abandon()) {
         call.core->counters.dispatch.abandoned.add();
-        call.core->pool.abandon(call.attempt);
+        if (!call.core->pool.abandon(call.attempt)) call.attempt->let_go();
     }
     call.attempt = nullptr;
 }

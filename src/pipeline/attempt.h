@@ -8,6 +8,7 @@
 // call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,8 @@ public:
     std::optional<Answer> take();
     /// False: it has answered already.
     bool abandon();
+    /// It no longer holds a thread; counts once.
+    void let_go() noexcept;
 
     CallContext& context() noexcept { return context_; }
     IoHost& io();
@@ -81,6 +84,7 @@ private:
     const std::string probed_call_;
     const Error failure_;  // what is to be undone
     RunContext context_;
+    std::atomic<bool> holds_thread_{false};  // counted with the tool
     std::mutex mutex_;
     Phase phase_ = Phase::running;
     Answer answer_;

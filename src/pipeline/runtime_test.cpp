@@ -130,6 +130,35 @@ TEST(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
     release.set_value();
 }
 
+TEST(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
+    RuntimeOptions options;
+    options.max_abandoned = 1;
+    TestRuntime node(options);
+    std::promise<void> release;
+    std::promise<void> entered;
+    bool hangs = true;
+    ASSERT_TRUE(node->tools().add(tool("deaf", "",
+                                       [&] {
+                                           if (!hangs) return 2;
+                                           entered.set_value();
+                                           release.get_future().wait();
+                                           return 1;
+                                       })
+                                      .read_only()
+                                      .timeout(50ms)));
+    ASSERT_TRUE(node->tools().add(tool("other", "", [] { return 3; }).read_only()));
+    auto first = std::async(std::launch::async, [&] { return node->call("deaf"); });
+    entered.get_future().wait();
+    node.timers->advance(50ms);
+    EXPECT_EQ(first.get().state(), State::timed_out);
+    EXPECT_EQ(node->call("deaf").error()->details.at("reason"), "abandoned_calls");
+    EXPECT_TRUE(node->call("other").ok());
+    hangs = false;
+    release.set_value();
+    while (node->stats().abandoned_now > 0) std::this_thread::yield();
+    EXPECT_EQ(node->call("deaf").text(), "2");
+}
+
 TEST(Runtime, ALateAnswerSettlesAnUnknownOutcome) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
@@ -415,7 +444,8 @@ TEST(Runtime, MayBeDestroyedByAToolThatRunsInIt) {
         return 1;
     })));
     Runtime* pointer = runtime.get();
-    // Which comes first, the tool's answer or the end of the runtime, is not decided; one of them is the outcome.
+    // Which comes first, the tool's answer or the end of the runtime, is not decided; one of them is the
+    // outcome.
     const Outcome outcome = pointer->call("end");
     EXPECT_TRUE(outcome.ok() || outcome.error()->code == ErrorCode::cancelled);
 

@@ -108,7 +108,7 @@ bool WorkerPool::submit(std::shared_ptr<PoolTask> task) {
     return true;
 }
 
-void WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
+bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
     const std::lock_guard lock(state_->mutex);
     for (State::Worker& worker : state_->workers) {
         if (worker.task == task && !worker.abandoned) {
@@ -116,10 +116,11 @@ void WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
             ++state_->abandoned;
             ++state_->abandoned_now;
             State::grow(state_);
-            return;
+            return true;
         }
     }
     std::erase(state_->queue, task);
+    return false;
 }
 
 WorkerPool::Waiting::Waiting(WorkerPool& pool) : pool_(pool), counted_(false) {

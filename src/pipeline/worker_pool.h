@@ -46,7 +46,8 @@ public:
     bool submit(std::shared_ptr<PoolTask> task);
     /// The running task's thread is given up. A queued task is taken out (drop() is not called). Nothing
     /// happens to a task that has ended.
-    void abandon(const std::shared_ptr<PoolTask>& task);
+    /// True: its code runs on.
+    bool abandon(const std::shared_ptr<PoolTask>& task);
 
     /// While it lives, the calling thread waits for something that may need another thread of this pool.
     class Waiting {

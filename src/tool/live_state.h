@@ -59,6 +59,7 @@ public:
     bool take_retry() noexcept;
 
     std::atomic<bool> silenced{false};
+    std::atomic<int> abandoned{0};  ///< threads that its code still holds, past their deadlines
     bool quarantined() const noexcept { return quarantined_.load(std::memory_order_relaxed); }
     std::string quarantine_reason() const;
     void quarantine(std::string reason);
