@@ -110,6 +110,7 @@ public:
     }
     /// In parallel, bounded; outcomes in the order of the calls. Limits are reserved for all before the first
     /// begins.
+    /// An idempotency key of the context becomes one for each call: "key#0", "key#1", …
     std::vector<Outcome> call_batch(std::vector<CallRequest> calls, Context context = {});
     /// A tool that is not in the registry: only the lookup is skipped. For the host, never for what a model
     /// sends.

@@ -14,7 +14,7 @@ namespace callgate::json {
 /// refused it. Bytes are those of strings and keys and one for each value: no more than its text would have.
 Result<void> check_size(const Value& value, const ParseLimits& limits);
 
-/// The bytes of its text, at most a little above `enough`: counting stops there.
+/// About the bytes of its text, never more: numbers and literals count as one. Counting stops above `enough`.
 std::size_t text_size_up_to(const Value& value, std::size_t enough);
 
 /// "an array", "a string", "null" …

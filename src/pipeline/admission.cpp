@@ -1,5 +1,7 @@
 #include "pipeline/admission.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "json/equal.h"
@@ -18,7 +20,7 @@ Step suppressed(Call& call, const policy::Suppression::Block& block) {
 
 std::optional<Step> check_loop(Call& call) {
     const std::uint32_t limit = call.rules->config().limits.loop_repeats;
-    const std::string& run = call.request.context.run_id;
+    const std::string run = call.run_key();
     if (limit == 0 || run.empty()) return std::nullopt;
     call.loop_hash =
         json::hash(*call.arguments, call.core->hash_seed ^ std::hash<std::string>()(call.request.tool) ^
@@ -80,8 +82,11 @@ std::optional<Step> take_resource(Call& call) {
     const Value* key = json::find(*call.arguments, *call.tool->resource_key());
     if (key == nullptr) return std::nullopt;
     if (call.waits_for_resource.empty()) {
-        call.waits_for_resource = fmt::format("{}\n{}\n{}", call.request.context.tenant,
-                                              call.tool->contract().connector_id, json::canonical(*key));
+        std::string resource = fmt::format("{}\n{}\n{}", call.request.context.tenant,
+                                           call.tool->contract().connector_id, json::canonical(*key));
+        const auto& held = call.request.held_resources;
+        if (std::find(held.begin(), held.end(), resource) != held.end()) return std::nullopt;
+        call.waits_for_resource = std::move(resource);
         call.arm();
     } else if (call.expired() || call.cancel_wanted()) {
         return call.pending_or_give_up();

@@ -134,6 +134,8 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     request.parent = call_.id;
     request.depth = call_.request.depth + 1;
     request.latest = call_.deadline;
+    request.held_resources = call_.request.held_resources;
+    if (!call_.waits_for_resource.empty()) request.held_resources.push_back(call_.waits_for_resource);
     {
         const std::lock_guard lock(call_.shared.mutex);
         if (call_.shared.ended) {

@@ -317,6 +317,11 @@ void Call::record_allowed() {
     core->ledger().record(event, reply, *this);
 }
 
+std::string Call::run_key() const {
+    const Context& context = request.context;
+    return context.run_id.empty() ? std::string() : context.tenant + '\n' + context.run_id;
+}
+
 policy::Question Call::question() const {
     return {*tool, request.action, *arguments, request.context, effect, started_wall};
 }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,6 +62,7 @@ struct Request {
     std::optional<base::MonotonicTime> latest;   ///< the parent's deadline
     std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
     policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
+    std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
 };
 
 /// What passes between a call and the ledger, for the calls that have to do with it.
@@ -126,6 +126,8 @@ public:
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     policy::Question question() const;
+    /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
+    std::string run_key() const;
     Records& records();
     /// Memory for the stage that runs now; not kept while the call waits.
     Runtime::Core::Workspace& workspace() {

@@ -130,7 +130,8 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
     if (context.task_id.empty()) context.task_id = approval->task_id;
     if (context.step_id.empty()) context.step_id = approval->step_id;
     context.idempotency_key = approval->idempotency_key;
-    context.autonomy = approval->autonomy;
+    // As it stood when a person agreed; but at A0 nothing is executed, whatever was agreed before.
+    if (context.autonomy != Autonomy::a0) context.autonomy = approval->autonomy;
     Request request = make_request(approval->tool, approval->arguments, std::move(context), approval->action);
     request.approval = std::make_unique<Approval>(*std::move(approval));
     return core_->run(std::move(request));

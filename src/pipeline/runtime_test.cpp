@@ -601,6 +601,44 @@ TEST(Runtime, ALoopIsFoundByItsResults) {
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(node->call("poll", {}, context).ok());
 }
 
+TEST(Runtime, ALoopOfOneTenantIsNotAnothers) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(tool("same", "", [] { return 1; }).read_only().run_inline()));
+    Context one;
+    one.tenant = "one";
+    one.run_id = "r";
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(node->call("same", {}, one).ok());
+    Context two = one;
+    two.tenant = "two";
+    EXPECT_TRUE(node->call("same", {}, two).ok());
+    EXPECT_EQ(node->call("same", {}, one).error()->code, ErrorCode::loop_detected);
+}
+
+TEST(Runtime, AToolMayCallAnotherOnTheResourceItHolds) {
+    TestRuntime node;
+    const auto on_path = [](Tool made) { return made.connector("files").resource_key("/path").run_inline(); };
+    ASSERT_TRUE(node->tools().add(
+        on_path(tool("inner", "", [](std::string path) { return path + "!"; }, param("path")))));
+    ASSERT_TRUE(node->tools().add(on_path(tool(
+        "outer", "",
+        [](std::string path, CallContext& context) { return context.call("inner", {{"path", path}}).text(); },
+        param("path")))));
+    EXPECT_EQ(node->call("outer", {{"path", "a"}}).text(), "a!");
+}
+
+TEST(Runtime, WhatWasApprovedIsOnlyPreviewedOnceTheLevelIsA0) {
+    TestRuntime node;
+    int runs = 0;
+    ASSERT_TRUE(node->tools().add(tool("pay", "", [&] { return ++runs; }).risk(Risk::high)));
+    const Outcome asked = node->call("pay");
+    ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
+    Context watching;
+    watching.autonomy = Autonomy::a0;
+    EXPECT_EQ(node->resume(asked.call_id(), watching).state(), State::previewed);
+    EXPECT_EQ(runs, 0);
+    EXPECT_TRUE(node->resume(asked.call_id()).ok());
+}
+
 TEST(Runtime, AnActionIsCompensatedWhenItFails) {
     TestRuntime node;
     std::string undone;

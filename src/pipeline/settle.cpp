@@ -45,7 +45,7 @@ void note_loop(Call& call) {
     const std::uint64_t result = call.outcome.succeeded
                                      ? json::hash(Outcome(call.told).content(), call.core->hash_seed)
                                      : std::hash<std::string>()(call.outcome.error->message);
-    call.core->policy.state().loops.ended(call.request.context.run_id, call.loop_hash, result);
+    call.core->policy.state().loops.ended(call.run_key(), call.loop_hash, result);
 }
 
 // From here on a tool's progress is ignored. A call that did not complete says how far it came, without
