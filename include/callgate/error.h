@@ -68,9 +68,10 @@ struct Error {
     bool retryable = false;
 
     Error() = default;
-    /// `retryable` is the table's default for the code.
-    Error(ErrorCode code, std::string message);
-    Error(ErrorCode code, std::string message, boost::json::object details);
+    /// `retryable` is the table's default for the code. Cold: compilers keep what leads to an error out of
+    /// the way of what succeeds.
+    [[gnu::cold]] Error(ErrorCode code, std::string message);
+    [[gnu::cold]] Error(ErrorCode code, std::string message, boost::json::object details);
 };
 
 template <class T>

@@ -9,8 +9,10 @@
 // not throw; what they throw is dropped and counted.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,11 +26,11 @@ namespace callgate {
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 std::string_view to_string(LogLevel level) noexcept;  ///< "DEBUG" …
 
-/// One line of the audit: what happened, to which call, with what result. Append-only.
-struct AuditEvent {
-    std::uint64_t sequence = 0;  ///< dense, set by the ledger; 0 in what an observer is told
+/// What one line of the audit says: what happened, to which call, with what result. All texts are borrowed.
+struct AuditFacts {
+    std::uint64_t sequence = 0;  ///< dense, set by the ledger
     std::chrono::system_clock::time_point at;
-    std::string_view type;     ///< e.g. "tool_call.succeeded"; like the other views a constant of the library
+    std::string_view type;     ///< e.g. "tool_call.succeeded"; a constant of the library, as the next three are
     std::string_view outcome;  ///< success, failure, suppressed, info
     std::string_view stage;    ///< the pipeline's stage that spoke
     std::string_view error_code;  ///< e.g. "tool.timeout"
@@ -39,25 +41,46 @@ struct AuditEvent {
     std::chrono::nanoseconds latency{0};
     CallId call_id{};
     CallId parent_call_id{};
-    std::string trace_id;  ///< "" stands for the call id; trace() is never empty
-    std::string approval_id;
-    std::string tenant;
-    std::string principal;
-    std::string run_id;
-    std::string task_id;
-    std::string step_id;
-    std::string tool;
-    std::string action;
-    std::string connector_id;
-    std::string request_hash;  ///< hex; only where a digest was computed: calls with a key or an approval
-    std::string detail;        ///< one sentence, redacted; may be empty
-
-    AuditEvent() = default;
+    std::string_view trace_id;  ///< "" stands for the call id; trace() is never empty
+    std::string_view approval_id;
+    std::string_view tenant;
+    std::string_view principal;
+    std::string_view run_id;
+    std::string_view task_id;
+    std::string_view step_id;
+    std::string_view tool;
+    std::string_view action;
+    std::string_view connector_id;
+    std::string_view request_hash;  ///< hex; only where a digest was computed: calls with a key or an approval
+    std::string_view detail;        ///< one sentence, redacted; may be empty
 
     std::string trace() const;
     /// One line for people: type, tool, action, and what went wrong.
     std::string summary() const;
     Object to_json() const;
+};
+
+/// One line of the audit. The event that an observer is given borrows its texts from the call and is good
+/// until the function returns; a copy owns them, and is good as long as it lives.
+struct AuditEvent : AuditFacts {
+    AuditEvent() noexcept {}  // NOLINT(modernize-use-equals-default): spares clearing it first
+    explicit AuditEvent(const AuditFacts& facts) : AuditFacts(facts) { own(); }
+    AuditEvent(const AuditEvent& other) : AuditFacts(other) { own(); }
+    AuditEvent(AuditEvent&& other)  // NOLINT(performance-noexcept-move-constructor): may have to copy texts
+        : AuditFacts(other), texts_(std::move(other.texts_)) {
+        if (!texts_) own();
+    }
+    AuditEvent& operator=(AuditEvent other) noexcept {
+        static_cast<AuditFacts&>(*this) = other;
+        texts_ = std::move(other.texts_);
+        return *this;
+    }
+    ~AuditEvent() = default;
+
+private:
+    void own();
+
+    std::unique_ptr<char[]> texts_;  // null: borrowed, or there are none
 };
 
 /// A redacted value that is made when somebody looks.

@@ -99,7 +99,8 @@ public:
     Policy& policy();
     Approvals& approvals();
 
-    Outcome call(std::string_view tool, Args arguments = {}, Context context = {});
+    Outcome call(std::string_view tool, Args arguments = {});
+    Outcome call(std::string_view tool, Args arguments, Context context);
     Outcome call(CallRequest request, Context context = {});
     /// {"function":{"name","arguments"}} or {"name","arguments"}; arguments as text or object; as a value or
     /// as text.

@@ -14,6 +14,17 @@ MonotonicTime SystemClock::monotonic_now() const noexcept {
     return std::chrono::steady_clock::now();
 }
 
+Moment SystemClock::now() const noexcept {
+    struct Reading {
+        MonotonicTime at{};
+        std::chrono::system_clock::time_point wall{};
+    };
+    thread_local Reading last;
+    const MonotonicTime at = std::chrono::steady_clock::now();
+    if (at - last.at >= kWallKept) last = {at, std::chrono::system_clock::now()};
+    return {at, std::chrono::floor<microseconds>(last.wall + (at - last.at))};
+}
+
 ManualClock::ManualClock(WallTime start) noexcept : wall_offset_us_(start.time_since_epoch().count()) {}
 
 WallTime ManualClock::wall_now() const noexcept {

@@ -13,17 +13,29 @@ namespace callgate::base {
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
+/// One moment on both clocks.
+struct Moment {
+    MonotonicTime monotonic;
+    WallTime wall;
+};
+
 class Clock {
 public:
     virtual ~Clock() = default;
     virtual WallTime wall_now() const noexcept = 0;
     virtual MonotonicTime monotonic_now() const noexcept = 0;
+    virtual Moment now() const noexcept { return {monotonic_now(), wall_now()}; }
 };
 
 class SystemClock final : public Clock {
 public:
     WallTime wall_now() const noexcept override;
     MonotonicTime monotonic_now() const noexcept override;
+    /// For the price of one reading nearly always: wall time is read again when the last reading is
+    /// kWallKept old, and reckoned from that one until then. A step of the machine's clock is seen that much
+    /// later.
+    Moment now() const noexcept override;
+    static constexpr std::chrono::milliseconds kWallKept{1};
 };
 
 /// Stands still until told otherwise. Starts at 2026-01-01T00:00:00Z.

@@ -41,5 +41,26 @@ TEST(SystemClock, TellsAPlausibleTime) {
     EXPECT_LE(first, clock.monotonic_now());
 }
 
+TEST(SystemClock, TellsOneMomentOnBothClocks) {
+    const SystemClock clock;
+    for (int i = 0; i < 1'000; ++i) {
+        const auto before = clock.monotonic_now();
+        const Moment now = clock.now();
+        const Moment later = clock.now();
+        EXPECT_LE(before, now.monotonic);
+        EXPECT_LE(now.monotonic, later.monotonic);
+        // Wall time is reckoned for a millisecond at most; unless somebody sets the clock they move together.
+        const auto apart = (later.wall - now.wall) - (later.monotonic - now.monotonic);
+        EXPECT_LT(std::chrono::abs(apart), std::chrono::seconds(5));
+    }
+}
+
+TEST(ManualClock, TellsOneMomentOnBothClocks) {
+    ManualClock clock;
+    clock.set_wall(ManualClock::kStart + std::chrono::hours(5));
+    EXPECT_EQ(clock.now().wall, clock.wall_now());
+    EXPECT_EQ(clock.now().monotonic, clock.monotonic_now());
+}
+
 }  // namespace
 }  // namespace callgate::base

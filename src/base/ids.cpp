@@ -1,6 +1,8 @@
 #include "base/ids.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "base/encoding.h"
 
@@ -93,16 +95,13 @@ Uuid IdGenerator::next(WallTime wall_now) {
         }
     }
 
+    const auto put = [](std::uint8_t* to, std::uint64_t number) {  // big-endian
+        if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
+        std::memcpy(to, &number, sizeof number);
+    };
     Uuid out;
-    for (std::size_t i = 0; i < 6; ++i) {
-        out.bytes[i] = static_cast<std::uint8_t>(milliseconds_ >> (40 - 8 * i));
-    }
-    out.bytes[6] = static_cast<std::uint8_t>(0x70 | high_ >> 8);
-    out.bytes[7] = static_cast<std::uint8_t>(high_);
-    for (std::size_t i = 0; i < 8; ++i) {
-        out.bytes[8 + i] = static_cast<std::uint8_t>(low_ >> (56 - 8 * i));
-    }
-    out.bytes[8] = static_cast<std::uint8_t>(0x80 | out.bytes[8]);
+    put(out.bytes.data(), milliseconds_ << 16 | 0x7000 | high_);
+    put(out.bytes.data() + 8, std::uint64_t{1} << 63 | low_);
     return out;
 }
 

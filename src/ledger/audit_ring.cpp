@@ -13,28 +13,24 @@ AuditRing::AuditRing(const base::Clock& clock, std::size_t kept)
 void AuditRing::append(AuditEvent& event) {
     if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
     const std::lock_guard lock(mutex_);
-    AuditEvent& slot = next_slot();
-    event.sequence = ++count_;
-    slot = event;
+    keep(event);
 }
 
 void AuditRing::append(std::vector<AuditEvent>&& events) {
     if (events.empty()) return;
     const std::lock_guard lock(mutex_);
     for (AuditEvent& event : events) {
-        AuditEvent& slot = next_slot();
-        slot = std::move(event);
-        slot.sequence = ++count_;
-        if (slot.at == std::chrono::system_clock::time_point()) slot.at = clock_.wall_now();
+        if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
+        keep(event);
     }
 }
 
-AuditEvent& AuditRing::next_slot() {
+void AuditRing::keep(AuditEvent& event) {
     const std::size_t piece = next_ / kPiece;
     if (piece == pieces_.size()) pieces_.push_back(std::make_unique<Piece>());
-    AuditEvent& slot = (*pieces_[piece])[next_ % kPiece];
+    event.sequence = ++count_;
+    (*pieces_[piece])[next_ % kPiece].pack(event);
     if (++next_ == kept_) next_ = 0;
-    return slot;
 }
 
 std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
@@ -45,11 +41,11 @@ std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
     if (trace.empty()) found.reserve(held);
     for (std::size_t i = 0; i < held; ++i) {
         const std::size_t at = (oldest + i) % kept_;
-        const AuditEvent& event = (*pieces_[at / kPiece])[at % kPiece];
-        const bool wanted =
-            trace.empty() || (event.trace_id.empty() ? base::Uuid{event.call_id}.to_string() == trace
-                                                     : event.trace_id == trace);
-        if (wanted) found.push_back(event);
+        const PackedEvent& event = (*pieces_[at / kPiece])[at % kPiece];
+        const bool wanted = trace.empty() || (event.trace_id().empty()
+                                                  ? base::Uuid{event.call_id()}.to_string() == trace
+                                                  : event.trace_id() == trace);
+        if (wanted) found.push_back(event.unpack());
     }
     return found;
 }

@@ -16,6 +16,7 @@
 #include <callgate/observer.h>
 
 #include "base/clock.h"
+#include "ledger/packed_event.h"
 
 namespace callgate::ledger {
 
@@ -35,9 +36,9 @@ public:
 
 private:
     static constexpr std::size_t kPiece = 64;
-    using Piece = std::array<AuditEvent, kPiece>;
+    using Piece = std::array<PackedEvent, kPiece>;
 
-    AuditEvent& next_slot();
+    void keep(AuditEvent& event);
 
     const base::Clock& clock_;
     const std::size_t kept_;

@@ -152,7 +152,8 @@ public:
     virtual Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) = 0;
     virtual Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) = 0;
     virtual Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) = 0;
-    /// Audit alone: refusals and reads. The event gets its sequence, and its time if it has none.
+    /// Audit alone: refusals and reads. The event gets its sequence, and its time if it has none. Its texts
+    /// are the caller's until this is done.
     virtual Io record(AuditEvent& event, Reply& reply, Waiter& waiter) = 0;
     /// Woken when the call under the key has ended or is free again. False: that is so already.
     virtual bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) = 0;

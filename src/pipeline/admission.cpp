@@ -12,16 +12,10 @@
 namespace callgate::pipeline {
 namespace {
 
-Step suppressed(Call& call, const policy::Suppression::Block& block) {
-    call.core->counters.gate.suppressed.add();
-    return call.refuse(Error(ErrorCode::suppressed, block.message,
-                             {{"reason", block.kind}, {"retry_after_ms", block.wait.count()}}));
-}
-
 std::optional<Step> check_loop(Call& call) {
     const std::uint32_t limit = call.rules->config().limits.loop_repeats;
+    if (limit == 0 || call.request.context->run_id.empty()) return std::nullopt;
     const std::string run = call.run_key();
-    if (limit == 0 || run.empty()) return std::nullopt;
     call.loop_hash =
         json::hash(*call.arguments, call.core->hash_seed ^ std::hash<std::string>()(call.request.tool) ^
                                         std::hash<std::string>()(call.request.action) * 31);
@@ -33,7 +27,9 @@ std::optional<Step> check_loop(Call& call) {
 }
 
 std::optional<Step> check_breaker(Call& call) {
-    const LiveState::Passage passage = call.tool->live().pass(call.core->clock().monotonic_now());
+    LiveState& live = call.tool->live();
+    if (live.breaker_shut()) return std::nullopt;
+    const LiveState::Passage passage = live.pass(call.core->clock().monotonic_now());
     call.probes_breaker = passage.probe;
     if (passage.open) return std::nullopt;
     call.core->counters.gate.circuit_open.add();
@@ -58,16 +54,16 @@ std::optional<Step> check_abandoned(Call& call) {
 
 std::optional<Step> take_limits(Call& call) {
     policy::Limiter& limiter = call.core->policy.state().limiter;
-    const policy::Limiter::Ask ask{call.tool.get(), &call.request.context};
+    const policy::Limiter::Ask ask{call.tool.get(), call.request.context.get()};
     if (limiter.unlimited(*call.rules, ask)) return std::nullopt;
     Result<void> entered;
     if (call.request.ticket.held()) {
-        call.ticket = std::move(call.request.ticket);
-        entered = limiter.enter(*call.rules, ask, call.ticket);
+        call.special().ticket = std::move(call.request.ticket);
+        entered = limiter.enter(*call.rules, ask, call.special().ticket);
     } else {
         auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now());
         if (taken) {
-            call.ticket = std::move(*taken);
+            call.special().ticket = std::move(*taken);
         } else {
             entered = tl::unexpected(std::move(taken.error()));
         }
@@ -77,21 +73,33 @@ std::optional<Step> take_limits(Call& call) {
     return call.refuse(std::move(entered.error()));
 }
 
+std::optional<Step> check_suppression(Call& call) {
+    const policy::Question question = call.question();
+    if (!policy::Suppression::concerns(*call.rules, question)) return std::nullopt;
+    const auto block = call.core->policy.state().suppression.admit(*call.rules, question,
+                                                                   call.core->clock().monotonic_now());
+    if (!block) return std::nullopt;
+    call.core->counters.gate.suppressed.add();
+    return call.refuse(Error(ErrorCode::suppressed, block->message,
+                             {{"reason", block->kind}, {"retry_after_ms", block->wait.count()}}));
+}
+
 std::optional<Step> take_resource(Call& call) {
-    if (!call.tool->resource_key() || call.hold.held()) return std::nullopt;
+    if (!call.tool->resource_key() || call.special().hold.held()) return std::nullopt;
     const Value* key = json::find(*call.arguments, *call.tool->resource_key());
     if (key == nullptr) return std::nullopt;
-    if (call.waits_for_resource.empty()) {
-        std::string resource = fmt::format("{}\n{}\n{}", call.request.context.tenant,
+    std::string& waits_for = call.special().waits_for_resource;
+    if (waits_for.empty()) {
+        std::string resource = fmt::format("{}\n{}\n{}", call.request.context->tenant,
                                            call.tool->contract().connector_id, json::canonical(*key));
         const auto& held = call.request.held_resources;
         if (std::find(held.begin(), held.end(), resource) != held.end()) return std::nullopt;
-        call.waits_for_resource = std::move(resource);
+        waits_for = std::move(resource);
         call.arm();
     } else if (call.expired() || call.cancel_wanted()) {
         return call.pending_or_give_up();
     }
-    auto hold = call.core->policy.state().resources.acquire(call.waits_for_resource, call.ticket_number(),
+    auto hold = call.core->policy.state().resources.acquire(waits_for, call.ticket_number(),
                                                             [self = call.weak_from_this()] {
                                                                 if (const auto alive = self.lock())
                                                                     alive->wake();
@@ -100,7 +108,20 @@ std::optional<Step> take_resource(Call& call) {
         call.core->counters.gate.waited_for_resource.add();
         return Step::pending;
     }
-    call.hold = std::move(*hold);
+    call.special().hold = std::move(*hold);
+    return std::nullopt;
+}
+
+std::optional<Step> use_grant(Call& call) {
+    const Special* const special = call.special_if();
+    if (special == nullptr || special->grant_id.empty()) return std::nullopt;
+    if (!call.core->policy.state().grants.use(special->grant_id, call.core->clock().wall_now())) {
+        return call.refuse(Error(ErrorCode::denied,
+                                 "The grant for this call was used up or has expired; call again.",
+                                 {{"reason", "grant_spent"}}));
+    }
+    call.core->counters.gate.by_grant.add();
+    call.note("gate", "granted", "grant " + special->grant_id);
     return std::nullopt;
 }
 
@@ -115,19 +136,8 @@ Step admit(Call& call) {
         call.admitted = true;
     }
     if (auto step = take_resource(call)) return *step;
-    if (auto block = call.core->policy.state().suppression.admit(*call.rules, call.question(),
-                                                                 call.core->clock().monotonic_now())) {
-        return suppressed(call, *block);
-    }
-    if (!call.grant_id.empty()) {
-        if (!call.core->policy.state().grants.use(call.grant_id, call.core->clock().wall_now())) {
-            return call.refuse(Error(ErrorCode::denied,
-                                     "The grant for this call was used up or has expired; call again.",
-                                     {{"reason", "grant_spent"}}));
-        }
-        call.core->counters.gate.by_grant.add();
-        call.note("gate", "granted", "grant " + call.grant_id);
-    }
+    if (auto step = check_suppression(call)) return *step;
+    if (auto step = use_grant(call)) return *step;
     return Step::next;
 }
 

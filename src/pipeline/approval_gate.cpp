@@ -15,8 +15,8 @@ CallId call_id_of(const Approval& approval) {
 }
 
 bool same_caller(const Call& call, const Approval& approval) {
-    return approval.tenant == call.request.context.tenant &&
-           approval.requester == call.request.context.principal;
+    return approval.tenant == call.request.context->tenant &&
+           approval.requester == call.request.context->principal;
 }
 
 std::optional<ledger::ApprovalVerdict> standing(const Approval& approval, base::WallTime now) {
@@ -38,7 +38,7 @@ std::optional<ledger::ApprovalVerdict> standing(const Approval& approval, base::
 }  // namespace
 
 std::string approval_digest(const Call& call, const CallId& asked_by) {
-    const Context& context = call.request.context;
+    const Context& context = *call.request.context;
     ledger::ActionIdentity action(ledger::RequestIdentity(call.tool->name(), call.tool->definition_hash(),
                                                           call.request.action, *call.arguments),
                                   context.tenant, context.principal, asked_by);
@@ -53,7 +53,7 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
 }
 
 std::optional<Step> use_given_approval(Call& call) {
-    const Context& context = call.request.context;
+    const Context& context = *call.request.context;
     std::optional<Approval> given;
     if (call.request.approval) given = *call.request.approval;
     const bool resumed = given.has_value();
@@ -75,14 +75,14 @@ std::optional<Step> use_given_approval(Call& call) {
         }
         return call.refuse(approval_error(ledger::ApprovalVerdict::other_call, given->id));
     }
-    call.approval_use = ledger::ApprovalUse{given->id, digest};
+    call.special().approval_use = ledger::ApprovalUse{given->id, digest};
     call.core->counters.gate.by_approval.add();
     call.note("gate", "approved", "approval " + given->id);
     return Step::next;
 }
 
 ledger::OpenApprovalRequest approval_request(Call& call) {
-    const Context& context = call.request.context;
+    const Context& context = *call.request.context;
     ledger::OpenApprovalRequest request;
     need_fingerprint(call);
     request.fingerprint = call.fingerprint;

@@ -7,9 +7,10 @@
 namespace callgate::pipeline {
 namespace {
 
+// Owns its texts.
 AuditEvent event_about(const Approval& approval, std::string_view type, std::string_view by,
                        std::string_view reason) {
-    AuditEvent event;
+    AuditFacts event;
     event.type = type;
     event.outcome = "info";
     event.stage = "approval";
@@ -17,15 +18,15 @@ AuditEvent event_about(const Approval& approval, std::string_view type, std::str
     if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
     event.trace_id = approval.trace_id;
     event.tenant = approval.tenant;
-    event.principal = std::string(by);
+    event.principal = by;
     event.task_id = approval.task_id;
     event.step_id = approval.step_id;
     event.tool = approval.tool;
     event.action = approval.action;
     event.risk = approval.risk;
     event.autonomy = approval.autonomy;
-    event.detail = std::string(reason);
-    return event;
+    event.detail = reason;
+    return AuditEvent(event);
 }
 
 tl::unexpected<Error> no_such_approval() {
@@ -90,7 +91,7 @@ Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args argumen
     request.action = approval->action;
     request.arguments = std::move(arguments);
     request.purpose = Purpose::ask;
-    Context& context = request.context;
+    Context context;
     context.tenant = approval->tenant;
     context.principal = approval->requester;
     context.scopes = approval->scopes;
@@ -99,6 +100,7 @@ Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args argumen
     context.task_id = approval->task_id;
     context.step_id = approval->step_id;
     context.idempotency_key = approval->idempotency_key;
+    request.context = share(std::move(context));
     const Outcome asked = core_->run(std::move(request));
     if (asked.approval_id().empty()) return tl::unexpected(*asked.error());
     auto approved = approve(asked.approval_id(), approver, assurance, reason);

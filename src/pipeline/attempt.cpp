@@ -65,7 +65,7 @@ ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& con
 }
 
 const Context& RunContext::caller() const {
-    return call_.request.context;
+    return *call_.request.context;
 }
 
 // A call that was taken over goes on under the first one's id: it is the key that a provider was sent.
@@ -125,17 +125,19 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     Request request;
     request.tool = std::string(tool);
     request.arguments = std::move(args);
-    request.context = call_.request.context;
-    request.context.idempotency_key.clear();
-    request.context.timeout.reset();
-    request.context.on_progress = nullptr;
-    request.context.cancel = call_.stop_token();
-    if (request.context.trace_id.empty()) request.context.trace_id = base::Uuid{call_.id}.to_string();
+    Context context = *call_.request.context;
+    context.idempotency_key.clear();
+    context.timeout.reset();
+    context.on_progress = nullptr;
+    context.cancel = call_.stop_token();
+    if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
+    request.context = share(std::move(context));
     request.parent = call_.id;
     request.depth = call_.request.depth + 1;
     request.latest = call_.deadline;
     request.held_resources = call_.request.held_resources;
-    if (!call_.waits_for_resource.empty()) request.held_resources.push_back(call_.waits_for_resource);
+    if (holds_ != nullptr && !holds_->waits_for_resource.empty())
+        request.held_resources.push_back(holds_->waits_for_resource);
     {
         const std::lock_guard lock(call_.shared.mutex);
         if (call_.shared.ended) {
@@ -150,11 +152,11 @@ AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint3
                            std::string probed_call)
     : call_(std::move(call)),
       tool_(call_->tool),
-      arguments_(call_->arguments),
+      arguments_(call_->outcome.arguments),
       errand_(errand),
       number_(number),
       probed_call_(std::move(probed_call)),
-      failure_(errand == Errand::compensate ? call_->last_failure.error : Error()),
+      failure_(errand == Errand::compensate ? call_->special().last_failure.error : Error()),
       context_(*call_, number) {}
 
 void AttemptState::run() {
@@ -201,7 +203,7 @@ bool AttemptState::abandon() {
     const std::lock_guard lock(mutex_);
     if (phase_ != Phase::running) return false;
     phase_ = Phase::abandoned;
-    if (tool_->body()->mode() != RunMode::async || errand_ != Errand::run) {
+    if (tool_->mode() != RunMode::async || errand_ != Errand::run) {
         holds_thread_.store(true);
         tool_->live().abandoned.fetch_add(1);
     }
@@ -228,7 +230,8 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
     const auto self = std::static_pointer_cast<Call>(call.shared_from_this());
     auto state = std::make_shared<AttemptState>(self, errand, number, std::move(probed_call));
     call.attempt = state;
-    const RunMode mode = body.mode();
+    call.handed_out = true;
+    const RunMode mode = call.tool->mode();
     if (mode == RunMode::inlined) {
         state->run();
         return std::nullopt;

@@ -28,7 +28,7 @@ class RunContext : public CallContext {
 public:
     /// `inlined`: on the thread that runs the call.
     RunContext(Call& call, std::uint32_t number, bool inlined = false)
-        : call_(call), number_(number), watch_(inlined) {}
+        : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {}
 
     const Context& caller() const override;
     std::string call_id() const override;
@@ -43,6 +43,7 @@ public:
 
 private:
     Call& call_;
+    const Special* holds_;  // what the call holds while it runs; null: nothing
     std::uint32_t number_;
     bool watch_;
 };

@@ -12,26 +12,38 @@ using pipeline::Call;
 using pipeline::Request;
 
 // Rates and budgets are taken for all calls before the first begins: a batch cannot run half way into a
-// limit.
-std::optional<Error> reserve(Runtime::Core& core, std::vector<Request>& requests) {
+// limit. A ticket for each call; none at all if nothing limits them.
+Result<std::vector<policy::Limiter::Ticket>> reserve(Runtime::Core& core,
+                                                     const std::vector<CallRequest>& calls,
+                                                     const Context& context) {
     const auto rules = core.policy.state().current();
+    policy::Limiter& limiter = core.policy.state().limiter;
+    const Registry& registry = core.registry_of(context.tenant);
     std::vector<std::shared_ptr<const ToolEntry>> tools;
     std::vector<policy::Limiter::Ask> asks;
     std::vector<std::size_t> asked_by;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        auto tool = core.registry_of(requests[i].context.tenant).find(requests[i].tool);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        auto tool = registry.find(calls[i].tool);
         if (!tool) continue;
-        const policy::Limiter::Ask ask{tool.get(), &requests[i].context};
-        if (core.policy.state().limiter.unlimited(*rules, ask)) continue;
+        const policy::Limiter::Ask ask{tool.get(), &context};
+        if (limiter.unlimited(*rules, ask)) continue;
         tools.push_back(std::move(tool));
         asks.push_back(ask);
         asked_by.push_back(i);
     }
-    if (asks.empty()) return std::nullopt;
-    auto tickets = core.policy.state().limiter.reserve(*rules, asks, core.clock().monotonic_now());
-    if (!tickets) return std::move(tickets.error());
-    for (std::size_t i = 0; i < asked_by.size(); ++i) requests[asked_by[i]].ticket = std::move((*tickets)[i]);
-    return std::nullopt;
+    std::vector<policy::Limiter::Ticket> tickets;
+    if (asks.empty()) return tickets;
+    auto taken = limiter.reserve(*rules, asks, core.clock().monotonic_now());
+    if (!taken) return tl::unexpected(std::move(taken.error()));
+    tickets.resize(calls.size());
+    for (std::size_t i = 0; i < asked_by.size(); ++i) tickets[asked_by[i]] = std::move((*taken)[i]);
+    return tickets;
+}
+
+Error too_large(std::size_t limit) {
+    return {ErrorCode::budget_exceeded,
+            "A batch has at most " + std::to_string(limit) + " calls.",
+            {{"reason", "batch_too_large"}, {"limit", limit}}};
 }
 
 struct BatchProgress {
@@ -43,34 +55,20 @@ struct BatchProgress {
 }  // namespace
 
 std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Context context) {
-    std::vector<Request> requests(calls.size());
-    const bool too_many = calls.size() > options.max_batch;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-        requests[i].tool = std::move(calls[i].tool);
-        requests[i].action = std::move(calls[i].action);
-        requests[i].arguments = std::move(calls[i].arguments);
-        requests[i].timeout = calls[i].timeout;
-        requests[i].context = context;
-        // One key cannot stand for several calls.
-        if (calls.size() > 1 && !context.idempotency_key.empty()) {
-            requests[i].context.idempotency_key += "#" + std::to_string(i);
-        }
-        if (too_many) {
-            requests[i].refused =
-                Error(ErrorCode::budget_exceeded,
-                      "A batch has at most " + std::to_string(options.max_batch) + " calls.",
-                      {{"reason", "batch_too_large"}, {"limit", options.max_batch}});
-        }
-    }
-    if (!too_many) {
-        if (const auto error = reserve(*this, requests)) {
-            for (Request& request : requests) request.refused = *error;
-        }
+    const pipeline::SharedContext shared = pipeline::share(std::move(context));
+    std::optional<Error> refused;
+    std::vector<policy::Limiter::Ticket> tickets;
+    if (calls.size() > options.max_batch) {
+        refused = too_large(options.max_batch);
+    } else if (auto reserved = reserve(*this, calls, *shared)) {
+        tickets = std::move(*reserved);
+    } else {
+        refused = std::move(reserved.error());
     }
 
-    std::vector<Outcome> outcomes(requests.size());
+    std::vector<Outcome> outcomes(calls.size());
     BatchProgress progress;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
         {
             std::unique_lock lock(progress.mutex);
             if (progress.running >= options.batch_concurrency) {
@@ -80,9 +78,22 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             ++progress.running;
         }
         const auto call = make_call();
-        call->request = std::move(requests[i]);
+        Request& request = call->request;
+        request.tool = std::move(calls[i].tool);
+        request.action = std::move(calls[i].action);
+        request.arguments = std::move(calls[i].arguments);
+        request.timeout = calls[i].timeout;
+        request.context = shared;
+        // One key cannot stand for several calls.
+        if (calls.size() > 1 && !shared->idempotency_key.empty()) {
+            Context own = *shared;
+            own.idempotency_key += "#" + std::to_string(i);
+            request.context = pipeline::share(std::move(own));
+        }
+        if (!tickets.empty()) request.ticket = std::move(tickets[i]);
+        request.refused = refused;
         call->start([&outcome = outcomes[i], &progress](Call& ended) {
-            outcome = Outcome(ended.told);
+            outcome = ended.take_outcome();
             // The last one may end the batch, and with it `progress`, as soon as the lock is free.
             const std::lock_guard lock(progress.mutex);
             --progress.running;

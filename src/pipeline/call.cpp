@@ -53,9 +53,20 @@ State state_of(ErrorCode code) {
 
 }  // namespace
 
+SharedContext usual_context() noexcept {
+    static const Context usual;
+    return {SharedContext(), &usual};  // it is always there: nobody counts its users
+}
+
+SharedContext share(Context context) {
+    if (context.principal.empty()) context.principal = "local";
+    return std::make_shared<const Context>(std::move(context));
+}
+
 Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
-    started = core->clock().monotonic_now();
-    started_wall = core->clock().wall_now();
+    const base::Moment now = core->clock().now();
+    started = now.monotonic;
+    started_wall = now.wall;
     id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
     observers = core->observers();
@@ -69,14 +80,8 @@ void Call::begin() {
         shared.secrets = std::move(request.secrets);
         uses_secrets_.store(true, std::memory_order_release);
     }
-    if (request.context.principal.empty()) request.context.principal = "local";
     project_start(*this);
     run();
-}
-
-Records& Call::records() {
-    if (!records_) records_ = std::make_unique<Records>();
-    return *records_;
 }
 
 Call::~Call() {
@@ -92,8 +97,13 @@ Outcome Call::run_to_end() {
     begin();
     if (!over()) core->wait_for(*this);
     // The caller's progress function may still be running on the tool's thread; it must not outlive the call.
-    if (request.context.on_progress) const std::lock_guard lock(shared.mutex);
-    return Outcome(told);
+    if (request.context->on_progress) const std::lock_guard lock(shared.mutex);
+    return take_outcome();
+}
+
+// Who still runs for this call may look at its outcome later than its caller.
+Outcome Call::take_outcome() noexcept {
+    return handed_out ? Outcome(told) : Outcome(std::move(told));
 }
 
 void Call::run() {
@@ -116,11 +126,19 @@ void Call::run() {
             phase = 0;
             continue;
         }
-        if (workspace_) core->give_back(std::move(workspace_));
+        rest();
         auto expected = Run::running;
         if (run_.compare_exchange_strong(expected, Run::waiting, std::memory_order_acq_rel)) return;
         run_.store(Run::running, std::memory_order_release);  // woken in the meantime
     }
+}
+
+// Nothing is on loan to a call that waits.
+void Call::rest() {
+    handed_out = true;
+    if (!workspace_) return;
+    if (rules != nullptr && !kept_rules_) kept_rules_ = workspace_->rules;
+    core->give_back(std::move(workspace_));
 }
 
 void Call::finish() {
@@ -128,11 +146,11 @@ void Call::finish() {
     disarm();
     attempt = nullptr;
     if (workspace_) core->give_back(std::move(workspace_));
-    Done done = std::move(done_);
     run_.store(Run::over, std::memory_order_release);
-    run_.notify_all();
-    if (done) {
-        if (request.context.on_progress) const std::lock_guard lock(shared.mutex);
+    if (handed_out) run_.notify_all();  // or nobody else can be waiting
+    if (done_) {
+        const Done done = std::move(done_);
+        if (request.context->on_progress) const std::lock_guard lock(shared.mutex);
         done(*this);
     }
 }
@@ -188,7 +206,7 @@ Step Call::refuse(Error why) {
 Step Call::end(State state, Error why) {
     outcome.state = state;
     outcome.succeeded = false;
-    if (request.context.trace) {
+    if (request.context->trace) {
         note(kStages[stage_].name, to_string(why.code), why.message);
     }
     outcome.error = std::move(why);
@@ -217,6 +235,7 @@ void Call::add_note(std::string_view stage, std::string_view decision, std::stri
 void Call::arm() {
     if (armed_) return;
     armed_ = true;
+    handed_out = true;
     settle_deadline();
     core->waiting(*this);
     const auto self = std::static_pointer_cast<Call>(shared_from_this());
@@ -224,7 +243,7 @@ void Call::arm() {
     timer_ = core->timers().at(deadline, [weak = std::weak_ptr(self)] {
         if (const auto alive = weak.lock()) alive->expire();
     });
-    const std::stop_token& token = request.context.cancel;
+    const std::stop_token& token = request.context->cancel;
     if (token.stop_possible()) {
         on_cancel_.emplace(token, [weak = std::weak_ptr(self)] {
             if (const auto alive = weak.lock()) alive->cancel();
@@ -253,8 +272,8 @@ void Call::settle_deadline() {
     has_deadline_ = true;
     if (request.timeout) {
         timeout = *request.timeout;
-    } else if (request.context.timeout) {
-        timeout = *request.context.timeout;
+    } else if (request.context->timeout) {
+        timeout = *request.context->timeout;
     } else if (tool && tool->contract().timeout) {
         timeout = *tool->contract().timeout;
     }
@@ -269,7 +288,7 @@ std::stop_token Call::stop_token() {
     const std::lock_guard lock(stop_mutex_);
     if (!stop_) {
         stop_.emplace();
-        if (cancel_wanted() || expired() || request.context.cancel.stop_requested()) stop_->request_stop();
+        if (cancel_wanted() || expired() || request.context->cancel.stop_requested()) stop_->request_stop();
     }
     return stop_->get_token();
 }
@@ -318,12 +337,12 @@ void Call::record_allowed() {
 }
 
 std::string Call::run_key() const {
-    const Context& context = request.context;
+    const Context& context = *request.context;
     return context.run_id.empty() ? std::string() : context.tenant + '\n' + context.run_id;
 }
 
 policy::Question Call::question() const {
-    return {*tool, request.action, *arguments, request.context, effect, started_wall};
+    return {*tool, request.action, *arguments, *request.context, effect, started_wall};
 }
 
 std::shared_ptr<const Value> Call::arguments_as_they_came() const {

@@ -26,6 +26,7 @@
 #include <callgate/outcome.h>
 
 #include "base/clock.h"
+#include "base/recycling.h"
 #include "base/sha256.h"
 #include "ledger/ledger.h"
 #include "pipeline/core.h"
@@ -47,11 +48,18 @@ enum class Purpose : std::uint8_t {
     ask       ///< only ask for an approval (an edited one)
 };
 
+/// The caller's context. It never changes once a call has it, and the calls of a batch share one.
+using SharedContext = std::shared_ptr<const Context>;
+/// Of a caller that says nothing about itself.
+SharedContext usual_context() noexcept;
+/// With "local" where no principal is named.
+SharedContext share(Context context);
+
 struct Request {
     std::string tool;
     std::string action = "call";
     Args arguments;
-    Context context;
+    SharedContext context = usual_context();
     Purpose purpose = Purpose::execute;
     std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
     std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
@@ -65,14 +73,30 @@ struct Request {
     std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
 };
 
-/// What passes between a call and the ledger, for the calls that have to do with it.
-struct Records {
+/// What only some calls come to have: those with a key, an approval or a limit, and those that fail. Made when
+/// first needed; most calls do without.
+struct Special {
+    // What passes between the call and the ledger.
     ledger::PeekReply peek;
     ledger::ClaimReply claimed;
     ledger::OpenApprovalReply opened;
     AuditEvent opened_event;
     ledger::DispatchReply dispatched;
     ledger::ConcludeReply concluded;
+    std::string request_hash;
+    std::vector<AuditEvent> claim_events;
+
+    // The gate.
+    std::optional<ledger::ApprovalUse> approval_use;
+    std::string grant_id;
+    policy::Limiter::Ticket ticket;
+    policy::ResourceQueue::Hold hold;
+    std::string waits_for_resource;
+
+    // Attempts that failed.
+    ToolFailure last_failure;
+    std::optional<base::MonotonicTime> retry_at;
+    base::MonotonicTime undo_until{};
 };
 
 class Call final : public ledger::Waiter {
@@ -89,6 +113,8 @@ public:
     void start(Done done);
     /// Begins the call and waits for its end.
     Outcome run_to_end();
+    /// Of a call that is over; once.
+    Outcome take_outcome() noexcept;
     void wake() override;
     bool over() const noexcept { return run_.load(std::memory_order_acquire) == Run::over; }
     void wait() const;
@@ -100,14 +126,14 @@ public:
     // For the stages.
 
     /// The call is over, and this is why. `state` follows from the error's code.
-    Step refuse(Error why);
-    Step end(State state, Error why);
+    [[gnu::cold]] Step refuse(Error why);
+    [[gnu::cold]] Step end(State state, Error why);
     /// While waiting: goes on waiting, or gives up because the time is over or the call was called off.
     /// Nothing has been dispatched then.
-    Step pending_or_give_up();
+    [[gnu::cold]] Step pending_or_give_up();
     /// Kept only where the caller wants a trace.
     void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
-        if (request.context.trace) add_note(stage, decision, reason);
+        if (request.context->trace) [[unlikely]] add_note(stage, decision, reason);
     }
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
@@ -128,7 +154,13 @@ public:
     policy::Question question() const;
     /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
     std::string run_key() const;
-    Records& records();
+    Special& special() {
+        if (!special_) special_ = std::make_unique<Special>();
+        return *special_;
+    }
+    /// Null: it has nothing special.
+    const Special* special_if() const noexcept { return special_.get(); }
+    bool uses_approval() const noexcept { return special_ && special_->approval_use; }
     /// Memory for the stage that runs now; not kept while the call waits.
     Runtime::Core::Workspace& workspace() {
         if (!workspace_) workspace_ = core->lend();
@@ -144,34 +176,29 @@ public:
     base::WallTime started_wall{};
     base::MonotonicTime deadline{};
     std::chrono::milliseconds timeout{};
-    const std::shared_ptr<OutcomeData> told = std::make_shared<OutcomeData>();
+    std::shared_ptr<OutcomeData> told =
+        std::allocate_shared_for_overwrite<OutcomeData>(base::RecyclingAllocator<OutcomeData>());
     OutcomeData& outcome = *told;
+    bool handed_out = false;  ///< somebody else may have a hold of this call: it has waited, or its tool did
 
     // resolve
     std::shared_ptr<const ToolEntry> tool;
     EffectClass effect = EffectClass::unsafe;
     // validate
-    std::shared_ptr<const Value> arguments;
+    const Value* arguments = nullptr;  ///< the outcome's, once they were found valid
     // classify
-    std::shared_ptr<const policy::Compiled> rules;  ///< the version this call is decided under
+    const policy::Compiled* rules = nullptr;  ///< the version this call is decided under
     policy::RiskAnswer risk;
     // replay, claim
     bool has_fingerprint = false;
     base::Sha256Digest fingerprint{};
-    std::string request_hash;
     bool waits_for_key = false;
-    std::vector<AuditEvent> claim_events;
     bool has_claim = false;
     CallId claim_id{};  ///< under which the ledger has it: ours, or the first call's with this key
     Reconciliation::Verdict probed = Reconciliation::Verdict::cannot_tell;
     std::uint32_t epoch = 1;
     // gate
     policy::Answer answer;
-    std::optional<ledger::ApprovalUse> approval_use;
-    std::string grant_id;
-    policy::Limiter::Ticket ticket;
-    policy::ResourceQueue::Hold hold;
-    std::string waits_for_resource;
     std::uint64_t loop_hash = 0;
     bool admitted = false;
     bool probes_breaker = false;  ///< the one call that a resting breaker lets through to see
@@ -181,9 +208,6 @@ public:
     std::uint32_t attempts = 0;   ///< as the ledger counts: over all owners of the key
     std::uint32_t tries = 0;      ///< of this call alone
     bool needs_dispatch = false;  ///< the next attempt has to pass the ledger's fence first
-    ToolFailure last_failure;
-    std::optional<base::MonotonicTime> retry_at;
-    base::MonotonicTime undo_until{};
     ledger::AttemptEnd attempt_end = ledger::AttemptEnd::failed;
     // settle
     ledger::SettleReply settled;
@@ -210,9 +234,10 @@ private:
     friend class Runtime::Core;
     void begin();
     void run();
-    void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
+    [[gnu::cold]] void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
     void finish();
     void disarm();
+    void rest();
     void settle_deadline();
 
     enum class Run : std::uint8_t { waiting, running, woken, over };
@@ -224,8 +249,9 @@ private:
     std::atomic<bool> expired_{false};
     std::atomic<bool> uses_secrets_{false};
     std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
-    std::unique_ptr<Records> records_;
+    std::unique_ptr<Special> special_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;
+    std::shared_ptr<const policy::Compiled> kept_rules_;  // of a call that waits: the workspace's go with it
     bool armed_ = false;
     bool has_deadline_ = false;
     TimerId timer_ = 0;

@@ -17,11 +17,11 @@ enum Phase : int { kClaim, kClaimed, kWaiting, kProbing, kConcluded };
 // A read changes nothing, so nothing has to be on the record before it; a key or an approval asks for it all
 // the same.
 bool needs_claim(const Call& call) {
-    return call.effectful() || !call.request.context.idempotency_key.empty() || call.approval_use;
+    return call.effectful() || !call.request.context->idempotency_key.empty() || call.uses_approval();
 }
 
 Step begin_claim(Call& call) {
-    if (call.cancel_wanted() || call.request.context.cancel.stop_requested()) {
+    if (call.cancel_wanted() || call.request.context->cancel.stop_requested()) {
         return call.refuse(Error(ErrorCode::cancelled, "The call was called off before the tool began."));
     }
     ledger::ClaimRequest request;
@@ -34,10 +34,10 @@ Step begin_claim(Call& call) {
     row.definition_hash = call.tool->definition_hash();
     row.policy_rev = call.rules->revision();
     row.action = call.request.action;
-    row.arguments = call.arguments;
-    request.approval = call.approval_use;
+    row.arguments = call.outcome.arguments;
+    request.approval = call.special().approval_use;
     if (CALLGATE_GUARD(record_before_effect)) {
-        if (call.approval_use)
+        if (call.uses_approval())
             request.events.push_back(make_event(call, "gate.approved", "success", "claim"));
         if (call.core->options.audit_allowed) {
             request.events.push_back(make_event(call, "gate.allowed", "success", "gate"));
@@ -46,21 +46,21 @@ Step begin_claim(Call& call) {
         attempted.attempt = 1;
         request.events.push_back(std::move(attempted));
     }
-    if (call.core->audit_wanted()) call.claim_events = request.events;
-    call.records().claimed = {};
+    if (call.core->audit_wanted()) call.special().claim_events = request.events;
+    call.special().claimed = {};
     call.phase = kClaimed;
-    if (call.core->ledger().claim(std::move(request), call.records().claimed, call) == ledger::Io::pending) {
+    if (call.core->ledger().claim(std::move(request), call.special().claimed, call) == ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.records().claimed.ready = true;
+    call.special().claimed.ready = true;
     return Step::next;
 }
 
 Step refuse_key(Call& call) {
     call.core->counters.claim.lost.add();
-    call.outcome.safe_new_key = call.records().claimed.verdict == ledger::ClaimVerdict::key_reused;
-    return call.refuse(key_error(call, call.records().claimed.verdict));
+    call.outcome.safe_new_key = call.special().claimed.verdict == ledger::ClaimVerdict::key_reused;
+    return call.refuse(key_error(call, call.special().claimed.verdict));
 }
 
 // What a dead owner left dispatched: the tool's probe is asked what came of it.
@@ -69,33 +69,33 @@ Step probe(Call& call) {
     call.phase = kProbing;
     if (!call.tool->body()->has_probe()) return Step::next;
     // Where it cannot begin, nobody can tell; the row must not be left behind as if somebody asked.
-    (void)begin(call, Errand::probe, 0, base::Uuid{call.records().claimed.row.call_id}.to_string());
+    (void)begin(call, Errand::probe, 0, base::Uuid{call.special().claimed.row.call_id}.to_string());
     return Step::next;
 }
 
 Step handle(Call& call) {
-    if (!call.records().claimed.ready.load()) return call.pending_or_give_up();
-    if (call.records().claimed.error) {
+    if (!call.special().claimed.ready.load()) return call.pending_or_give_up();
+    if (call.special().claimed.error) {
         call.core->counters.claim.ledger_down.add();
-        return call.refuse(std::move(*call.records().claimed.error));
+        return call.refuse(std::move(*call.special().claimed.error));
     }
-    if (call.records().claimed.approval != ledger::ApprovalVerdict::ok) {
+    if (call.special().claimed.approval != ledger::ApprovalVerdict::ok) {
         call.core->counters.claim.approval_refused.add();
-        return call.refuse(approval_error(call.records().claimed.approval, call.approval_use->id));
+        return call.refuse(approval_error(call.special().claimed.approval, call.special().approval_use->id));
     }
-    switch (call.records().claimed.verdict) {
+    switch (call.special().claimed.verdict) {
         case ledger::ClaimVerdict::claimed:
             call.core->counters.claim.claimed.add();
             call.has_claim = true;
-            call.epoch = call.records().claimed.row.epoch;
-            call.claim_id = call.records().claimed.row.call_id;
-            for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
-            if (call.records().claimed.row.state == ledger::CallState::reconciling) return probe(call);
-            call.attempts = call.records().claimed.row.attempt;
+            call.epoch = call.special().claimed.row.epoch;
+            call.claim_id = call.special().claimed.row.call_id;
+            for (const AuditEvent& event : call.special().claim_events) project_audit(*call.core, event);
+            if (call.special().claimed.row.state == ledger::CallState::reconciling) return probe(call);
+            call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
             return Step::next;
         case ledger::ClaimVerdict::replay:
-            replay_stored(call, *call.records().claimed.row.outcome);
+            replay_stored(call, *call.special().claimed.row.outcome);
             return Step::end;
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
@@ -134,22 +134,22 @@ Step conclude(Call& call) {
     }
     request.events.push_back(make_event(call, "tool_call.resolved", "info", "claim"));
     call.probed = told.verdict;
-    call.records().concluded = {};
+    call.special().concluded = {};
     call.phase = kConcluded;
-    if (call.core->ledger().conclude(std::move(request), call.records().concluded, call) ==
+    if (call.core->ledger().conclude(std::move(request), call.special().concluded, call) ==
         ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.records().concluded.ready = true;
+    call.special().concluded.ready = true;
     return Step::next;
 }
 
 Step concluded(Call& call) {
-    if (!call.records().concluded.ready.load()) return Step::pending;
+    if (!call.special().concluded.ready.load()) return Step::pending;
     call.has_claim = false;
-    if (call.records().concluded.error) return call.refuse(std::move(*call.records().concluded.error));
-    if (!call.records().concluded.accepted) {
+    if (call.special().concluded.error) return call.refuse(std::move(*call.special().concluded.error));
+    if (!call.special().concluded.accepted) {
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
@@ -159,7 +159,7 @@ Step concluded(Call& call) {
             // Claimed, but not dispatched: the next attempt passes the fence by itself.
             call.has_claim = true;
             call.needs_dispatch = true;
-            call.attempts = call.records().claimed.row.attempt;
+            call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
             return Step::next;
         case Reconciliation::Verdict::cannot_tell:
@@ -186,7 +186,7 @@ Step claim(Call& call) {
             case kConcluded: step = concluded(call); break;
             case kWaiting:
                 if (call.expired() || call.cancel_wanted()) {
-                    call.records().claimed.verdict = ledger::ClaimVerdict::in_progress;
+                    call.special().claimed.verdict = ledger::ClaimVerdict::in_progress;
                     return refuse_key(call);
                 }
                 call.phase = kClaim;

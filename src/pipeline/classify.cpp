@@ -7,10 +7,13 @@
 namespace callgate::pipeline {
 
 Step classify(Call& call) {
-    call.rules = call.core->policy.state().current();
+    auto& last_seen = call.workspace().rules;
+    const Policy::State& policy = call.core->policy.state();
+    if (!last_seen || last_seen->revision() != policy.revision()) last_seen = policy.current();
+    call.rules = last_seen.get();
     call.risk = policy::classify(*call.rules, call.question());
     if (call.risk.risk != call.risk.base) call.core->counters.classify.raised.add();
-    if (call.request.context.trace) {
+    if (call.request.context->trace) {
         call.note("classify", to_string(call.risk.risk),
                   call.risk.risk == call.risk.base
                       ? std::string("as the contract says")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/recycling.h"
 #include "pipeline/call.h"
 #include "policy/memory.h"
 
@@ -57,7 +58,8 @@ Registry& Runtime::Core::make_registry(std::string_view tenant) {
 }
 
 std::shared_ptr<pipeline::Call> Runtime::Core::make_call() {
-    return std::make_shared<pipeline::Call>(shared_from_this());
+    return std::allocate_shared<pipeline::Call>(base::RecyclingAllocator<pipeline::Call>(),
+                                                shared_from_this());
 }
 
 Outcome Runtime::Core::run(pipeline::Request request) {
@@ -89,8 +91,6 @@ std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
 
 void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
     constexpr std::size_t kKept = 64;
-    constexpr std::size_t kLineKept = 4'096;
-    if (workspace->line.capacity() > kLineKept) workspace->line = {};
     Workspace* none = nullptr;
     if (spare_.compare_exchange_strong(none, workspace.get(), std::memory_order_release)) {
         (void)workspace.release();
@@ -104,10 +104,12 @@ void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
     if (!observer) return;
     const std::lock_guard lock(observers_mutex_);
     auto next = std::make_unique<Observers>(watching_.load() != nullptr ? *watching_.load() : Observers());
-    if (observer->wants_audit()) audit_wanted_ = true;
-    if (observer->wants_telemetry()) telemetry_wanted_ = true;
-    if (observer->wants_log()) log_wanted_ = true;
-    next->push_back(std::move(observer));
+    const Watcher watcher{observer, observer->wants_audit(), observer->wants_telemetry(),
+                          observer->wants_log()};
+    if (watcher.audit) audit_wanted_ = true;
+    if (watcher.telemetry) telemetry_wanted_ = true;
+    if (watcher.log) log_wanted_ = true;
+    next->push_back(watcher);
     watching_.store(next.get(), std::memory_order_release);
     observers_.push_back(std::move(next));
 }

@@ -29,6 +29,7 @@
 #include "base/rng.h"
 #include "ledger/ledger.h"
 #include "pipeline/counters.h"
+#include "pipeline/log_line_text.h"
 #include "pipeline/timers.h"
 #include "pipeline/worker_pool.h"
 
@@ -48,6 +49,10 @@ struct Parts {
 };
 Parts real_parts(const RuntimeOptions& options);
 }  // namespace pipeline
+
+namespace policy {
+class Compiled;
+}
 
 class Runtime::Core : public std::enable_shared_from_this<Runtime::Core> {
 public:
@@ -79,17 +84,24 @@ public:
     std::vector<Outcome> run_batch(std::vector<CallRequest> calls, Context context);
     CallExplanation explain(pipeline::Request request, std::optional<base::WallTime> at);
 
-    /// Memory that calls use again and again, on loan.
+    /// What calls use again and again, on loan: memory, and the policy as it was last looked up.
     struct Workspace {
         schema::Scratch scratch;
-        std::string line;
+        pipeline::LineText line;
+        std::shared_ptr<const policy::Compiled> rules;
     };
     std::unique_ptr<Workspace> lend();
     void give_back(std::unique_ptr<Workspace> workspace);
     std::uint64_t hash_seed;
 
     // Who watches.
-    using Observers = std::vector<std::shared_ptr<Observer>>;
+    struct Watcher {
+        std::shared_ptr<Observer> observer;
+        bool audit;
+        bool telemetry;
+        bool log;
+    };
+    using Observers = std::vector<Watcher>;
     /// Null: nobody watches. Valid as long as the core.
     const Observers* observers() const noexcept { return watching_.load(std::memory_order_acquire); }
     void observe(std::shared_ptr<Observer> observer);

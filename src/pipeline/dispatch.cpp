@@ -72,7 +72,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
 Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
     call.core->counters.dispatch.retries.add();
     project_retry(call);
-    call.retry_at = call.core->clock().monotonic_now() + delay;
+    call.special().retry_at = call.core->clock().monotonic_now() + delay;
     if (!call.has_claim) {
         call.phase = kResting;
         return Step::next;
@@ -85,7 +85,7 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
         failure.applied == Applied::no ? ledger::AttemptEnd::not_applied : ledger::AttemptEnd::ambiguous;
     request.last = false;
     request.outcome = stored_failure(call, failure);
-    if (failure.applied == Applied::maybe && call.effectful()) call.records().claimed.row.maybe_applied = true;
+    if (failure.applied == Applied::maybe && call.effectful()) call.special().claimed.row.maybe_applied = true;
     call.settled = {};
     call.phase = kGivenBack;
     if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
@@ -97,20 +97,20 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
 
 // An action may know how to undo what it did before it failed.
 Step undo_or_fail(Call& call) {
-    const ActionHooks* hooks = call.tool->body()->hooks();
-    if (!can_compensate(hooks) || call.last_failure.applied != Applied::told ||
+    const ActionHooks* hooks = call.tool->hooks();
+    if (!can_compensate(hooks) || call.special().last_failure.applied != Applied::told ||
         begin(call, Errand::compensate, call.attempts)) {
-        return failed(call, std::move(call.last_failure));
+        return failed(call, std::move(call.special().last_failure));
     }
     call.arm();
-    call.undo_until = call.core->clock().monotonic_now() + hooks->compensation_timeout;
-    call.wake_at(call.undo_until);
+    call.special().undo_until = call.core->clock().monotonic_now() + hooks->compensation_timeout;
+    call.wake_at(call.special().undo_until);
     call.phase = kCompensating;
     return Step::next;
 }
 
 Step compensating(Call& call) {
-    Object& details = call.last_failure.error.details;
+    Object& details = call.special().last_failure.error.details;
     if (auto answer = call.attempt->take()) {
         call.attempt = nullptr;
         const auto* undone = std::get_if<Result<void>>(&*answer);
@@ -118,32 +118,36 @@ Step compensating(Call& call) {
         if (undone != nullptr && !undone->has_value())
             details["compensation_error"] = undone->error().message;
     } else if (call.cancel_wanted() || call.expired() ||
-               call.core->clock().monotonic_now() >= call.undo_until) {
+               call.core->clock().monotonic_now() >= call.special().undo_until) {
         give_up(call);
         details["compensated"] = false;
         details["compensation_error"] = "It did not end in time.";
     } else {
         return Step::pending;
     }
-    return failed(call, std::move(call.last_failure));
+    return failed(call, std::move(call.special().last_failure));
 }
 
-Step handle(Call& call, ToolReturn answer) {
-    if (answer) {
-        call.outcome.result = std::move(*answer);
+Step handle(Call& call, ToolReturn&& answer) {
+    if (answer) [[likely]] {
+        ToolResult& result = call.outcome.result;
+        result.value.swap(answer->value);  // the cheaper way: nothing is in it yet
+        result.blocks = std::move(answer->blocks);
+        result.structured = std::move(answer->structured);
+        result.raw = std::move(answer->raw);
         call.attempt_end = ledger::AttemptEnd::succeeded;
         call.phase = -1;
         return Step::next;
     }
-    call.last_failure = std::move(answer.error());
-    if (const auto delay = next_attempt_in(call, call.last_failure)) {
-        return give_back(call, call.last_failure, *delay);
+    call.special().last_failure = std::move(answer.error());
+    if (const auto delay = next_attempt_in(call, call.special().last_failure)) {
+        return give_back(call, call.special().last_failure, *delay);
     }
     return undo_or_fail(call);
 }
 
 Step begin_attempt(Call& call) {
-    if (call.request.context.cancel.stop_requested() || call.cancel_wanted()) {
+    if (call.request.context->cancel.stop_requested() || call.cancel_wanted()) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
         return call.end(State::cancelled,
                         Error(ErrorCode::cancelled, "The call was called off before the tool began."));
@@ -159,11 +163,9 @@ Step begin_attempt(Call& call) {
         call.tool->live().count_first_attempt();
     call.entered = true;
     call.needs_dispatch = true;  // the claim came with the first dispatch; each further one passes the fence
-    ToolBody& body = *call.tool->body();
-    if (body.mode() == RunMode::inlined) {
+    if (call.tool->mode() == RunMode::inlined) {
         RunContext context(call, call.tries, true);
-        ToolReturn answer = run_guarded(body, call.arguments->get_object(), context);
-        return handle(call, std::move(answer));
+        return handle(call, run_guarded(*call.tool->body(), call.arguments->get_object(), context));
     }
     call.phase = kRunning;
     if (auto error = begin(call, Errand::run, call.attempts)) {
@@ -193,20 +195,20 @@ Step given_back(Call& call) {
     if (!call.settled.ready.load()) return Step::pending;
     if (call.settled.error || !call.settled.settled.accepted || call.settled.settled.late) {
         call.core->counters.dispatch.fenced.add();
-        return failed(call, std::move(call.last_failure));
+        return failed(call, std::move(call.special().last_failure));
     }
     call.phase = kResting;
     return Step::next;
 }
 
 Step rest(Call& call) {
-    if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.last_failure));
-    if (call.core->clock().monotonic_now() < *call.retry_at) {
+    if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.special().last_failure));
+    if (call.core->clock().monotonic_now() < *call.special().retry_at) {
         call.arm();
-        call.wake_at(*call.retry_at);
+        call.wake_at(*call.special().retry_at);
         return Step::pending;
     }
-    call.retry_at.reset();
+    call.special().retry_at.reset();
     call.phase = call.has_claim ? kFence : kBegin;
     if (!call.has_claim) call.needs_dispatch = false;
     return Step::next;
@@ -225,34 +227,34 @@ Step pass_fence(Call& call) {
     request.definition_hash = call.tool->definition_hash();
     AuditEvent attempted = make_event(call, "tool_call.attempted", "info", "dispatch");
     attempted.attempt = call.attempts + 1;
-    if (call.core->audit_wanted()) call.claim_events = {attempted};
+    if (call.core->audit_wanted()) call.special().claim_events = {attempted};
     request.events.push_back(std::move(attempted));
-    call.records().dispatched = {};
+    call.special().dispatched = {};
     call.phase = kFenced;
-    if (call.core->ledger().dispatch(std::move(request), call.records().dispatched, call) ==
+    if (call.core->ledger().dispatch(std::move(request), call.special().dispatched, call) ==
         ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.records().dispatched.ready = true;
+    call.special().dispatched.ready = true;
     return Step::next;
 }
 
 Step fenced(Call& call) {
-    if (!call.records().dispatched.ready.load()) return Step::pending;
-    if (call.records().dispatched.error) {
+    if (!call.special().dispatched.ready.load()) return Step::pending;
+    if (call.special().dispatched.error) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
-        return call.refuse(std::move(*call.records().dispatched.error));
+        return call.refuse(std::move(*call.special().dispatched.error));
     }
-    if (call.records().dispatched.fenced) {
+    if (call.special().dispatched.fenced) {
         call.core->counters.dispatch.fenced.add();
         call.has_claim = false;
         call.outcome.safe_new_key = false;
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
-    for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
-    call.attempts = call.records().dispatched.attempt;
+    for (const AuditEvent& event : call.special().claim_events) project_audit(*call.core, event);
+    call.attempts = call.special().dispatched.attempt;
     call.needs_dispatch = false;
     call.phase = kBegin;
     return Step::next;

@@ -15,8 +15,6 @@ CallExplanation Runtime::Core::explain(pipeline::Request request, std::optional<
     static_assert(pipeline::kStages[0].name == "resolve" && pipeline::kStages[1].name == "authorize" &&
                   pipeline::kStages[2].name == "validate" && pipeline::kStages[3].name == "classify");
 
-    request.context.trace = true;
-    if (request.context.principal.empty()) request.context.principal = "local";
     const auto call = make_call();
     call->request = std::move(request);
     call->observers = nullptr;
@@ -44,7 +42,8 @@ CallExplanation Runtime::explain(CallRequest request, Context context,
     asked.tool = std::move(request.tool);
     asked.action = std::move(request.action);
     asked.arguments = std::move(request.arguments);
-    asked.context = std::move(context);
+    context.trace = true;
+    asked.context = pipeline::share(std::move(context));
     std::optional<base::WallTime> when;
     if (at) when = std::chrono::time_point_cast<std::chrono::microseconds>(*at);
     return core_->explain(std::move(asked), when);

@@ -24,7 +24,7 @@ Step deny(Call& call) {
 
 // The call only shows what would happen, and ends with that.
 bool only_preview(const Call& call) {
-    return call.request.purpose == Purpose::preview || call.request.context.autonomy == Autonomy::a0;
+    return call.request.purpose == Purpose::preview || call.request.context->autonomy == Autonomy::a0;
 }
 
 Step previewed(Call& call) {
@@ -39,14 +39,14 @@ Step previewed(Call& call) {
 
 Step needs_approval(Call& call) {
     call.core->counters.gate.needs_approval.add();
-    call.outcome.approval_id = call.records().opened.approval.id;
+    call.outcome.approval_id = call.special().opened.approval.id;
     if (call.answer.gate == Gate::preview) return previewed(call);
     return call.refuse(
         Error(ErrorCode::approval_required,
-              fmt::format("This call needs a person's approval: {}", call.records().opened.approval.why),
-              {{"approval_id", call.records().opened.approval.id},
-               {"joined", call.records().opened.joined},
-               {"how_to_approve", call.records().opened.approval.how_to_approve}}));
+              fmt::format("This call needs a person's approval: {}", call.special().opened.approval.why),
+              {{"approval_id", call.special().opened.approval.id},
+               {"joined", call.special().opened.joined},
+               {"how_to_approve", call.special().opened.approval.how_to_approve}}));
 }
 
 void no_preview(Call& call) {
@@ -56,7 +56,7 @@ void no_preview(Call& call) {
 
 Step decide(Call& call) {
     call.answer = policy::decide(*call.rules, call.question(), call.risk.risk);
-    if (call.request.context.trace) {
+    if (call.request.context->trace) {
         call.note("gate", to_string(call.answer.gate),
                   policy::reason(call.answer, call.question(), call.risk.risk));
     }
@@ -77,7 +77,7 @@ Step decide(Call& call) {
         }
         if (policy::grant_may_allow(call.answer)) {
             if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
-                call.grant_id = *grant;
+                call.special().grant_id = *grant;
                 call.phase = kAdmit;
                 return Step::next;
             }
@@ -133,23 +133,23 @@ Step ask(Call& call) {
     event.detail = request.approval.why;
     if (call.answer.gate == Gate::preview) event.type = "gate.preview";
     event.error_code = event.type;
-    call.records().opened_event = event;
+    call.special().opened_event = event;
     request.events.push_back(std::move(event));
     call.phase = kAsked;
-    if (call.core->ledger().open_approval(std::move(request), call.records().opened, call) ==
+    if (call.core->ledger().open_approval(std::move(request), call.special().opened, call) ==
         ledger::Io::pending) {
         call.arm();
         return Step::pending;
     }
-    call.records().opened.ready = true;
+    call.special().opened.ready = true;
     return Step::next;
 }
 
 Step asked(Call& call) {
-    if (!call.records().opened.ready.load()) return call.pending_or_give_up();
-    if (call.records().opened.error) return call.refuse(std::move(*call.records().opened.error));
-    call.terminal_recorded = !call.records().opened.joined;
-    if (call.terminal_recorded) project_audit(*call.core, call.records().opened_event);
+    if (!call.special().opened.ready.load()) return call.pending_or_give_up();
+    if (call.special().opened.error) return call.refuse(std::move(*call.special().opened.error));
+    call.terminal_recorded = !call.special().opened.joined;
+    if (call.terminal_recorded) project_audit(*call.core, call.special().opened_event);
     return needs_approval(call);
 }
 

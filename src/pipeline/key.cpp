@@ -7,7 +7,7 @@
 namespace callgate::pipeline {
 
 ledger::KeyScope key_scope(const Call& call) {
-    const Context& context = call.request.context;
+    const Context& context = *call.request.context;
     return {context.tenant, context.principal, call.request.tool, context.idempotency_key};
 }
 
@@ -23,12 +23,12 @@ void need_fingerprint(Call& call) {
     const std::string target = target_text(call);
     call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
         call.tool->name(), call.tool->definition_hash(), call.request.action, *call.arguments, target));
-    call.request_hash = base::hex_encode(
+    call.special().request_hash = base::hex_encode(
         std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
 }
 
 Error key_error(const Call& call, ledger::ClaimVerdict verdict) {
-    const std::string& key = call.request.context.idempotency_key;
+    const std::string& key = call.request.context->idempotency_key;
     switch (verdict) {
         case ledger::ClaimVerdict::key_reused:
             return {ErrorCode::key_reused,

@@ -1,55 +1,21 @@
 #include "pipeline/log_line.h"
 
-#include <array>
-#include <charconv>
+#include <string>
 
-#include "pipeline/log_line_text.h"
 #include "redact/key_rules.h"
 
 namespace callgate::pipeline {
 namespace {
 
-static_assert(kLogArgumentsBytes <= PythonText::kBuffer);
+// The longest line that is possible: a name and a message of characters that all need the longest escape.
+static_assert(10 * (kLogNameCharacters + kLogMessageCharacters) + 256 <= LineText::kBytes);
+static_assert(10 * kLogNameCharacters + kLogArgumentsBytes + 256 <= LineText::kBytes);
 
 /// Deeper than this nothing is shown; the text would hardly get there.
 constexpr std::size_t kMaxDepth = 64;
 
-/// Every name that classify_key() could find sensitive has one of these among its letters. Nearly all names
-/// have not, and are then known to be plain without cutting them into words.
-bool begins_tell_tale(std::string_view letters) {
-    switch (letters.front()) {
-        case 'a': return letters.starts_with("auth");
-        case 'b': return letters.starts_with("bearer");
-        case 'c': return letters.starts_with("cookie") || letters.starts_with("credential");
-        case 'j': return letters.starts_with("jwt");
-        case 'k': return letters.starts_with("key");
-        case 'p': return letters.starts_with("pass") || letters.starts_with("pwd");
-        case 's': return letters.starts_with("secret");
-        case 't': return letters.starts_with("token");
-        default: return false;
-    }
-}
-
-bool is_plain_at_a_glance(std::string_view name) {
-    std::array<char, 48> letters;
-    std::size_t count = 0;
-    if (name.size() > letters.size()) return false;
-    for (const char c : name) {
-        const auto lower = static_cast<char>(c | 0x20);
-        if (lower >= 'a' && lower <= 'z') {
-            letters[count++] = lower;
-        } else if ((static_cast<unsigned char>(c) & 0x80) != 0) {
-            return false;
-        }
-    }
-    for (std::size_t i = 0; i + 3 <= count; ++i) {
-        if (begins_tell_tale({letters.data() + i, count - i})) return false;
-    }
-    return true;
-}
-
 bool masked_by_name(std::string_view name, const Value& value) {
-    if (value.is_object() || is_plain_at_a_glance(name)) return false;
+    if (value.is_object()) return false;
     switch (redact::classify_key(name)) {
         case redact::KeyKind::plain: return false;
         case redact::KeyKind::sensitive: return true;
@@ -60,16 +26,10 @@ bool masked_by_name(std::string_view name, const Value& value) {
 
 class ArgumentsText {
 public:
-    ArgumentsText(std::string& out, const redact::Redactor& redactor)
-        : text_(out, kLogArgumentsBytes), redactor_(redactor) {}
+    ArgumentsText(LineText& out, const redact::Redactor& redactor)
+        : text_(out), redactor_(redactor), secrets_(redactor.knows_secrets()) {}
 
     void write(const Object& arguments) { put(arguments, 0); }
-
-    /// Says whether all was written.
-    bool finish() {
-        text_.finish();
-        return !text_.full();
-    }
 
 private:
     void put(const Value& value, std::size_t depth) {
@@ -118,7 +78,7 @@ private:
     }
 
     void put_string(std::string_view text) {
-        if (redactor_.finds_secret(text)) [[unlikely]] {
+        if (secrets_ && redactor_.finds_secret(text)) [[unlikely]] {
             return text_.string(redactor_.redact_text(text));
         }
         text_.string(text);
@@ -127,106 +87,100 @@ private:
     template <class Integer>
     void put_integer(Integer number) {
         // A secret of digits may arrive as a number.
-        std::array<char, 24> digits;
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-        const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-        if (text.size() >= redact::SecretSet::kMinBytes && redactor_.finds_secret(text)) [[unlikely]] {
+        if (secrets_ && redactor_.finds_secret(std::to_string(number))) [[unlikely]] {
             return text_.string(redact::kMarker);
         }
-        text_.token(text);
+        text_.integer(number);
     }
 
-    PythonText text_;
+    LineText& text_;
     const redact::Redactor& redactor_;
+    const bool secrets_;
 };
 
-void append_number(std::string& out, std::int64_t number) {
-    std::array<char, 24> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    out.append(digits.data(), end);
+void put_head(LineText& out, std::string_view event, std::string_view tool) {
+    out.token(event);
+    out.token(" tool=");
+    out.escaped(tool, kLogNameCharacters, {.spaces = true});
 }
 
-void append_head(std::string& out, std::string_view event, std::string_view tool) {
-    out += event;
-    out += " tool=";
-    if (!append_escaped(out, tool, kLogNameCharacters, {.spaces = true})) out += "...";
+void put_duration(LineText& out, std::chrono::nanoseconds duration) {
+    out.token(" duration=");
+    out.integer(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+    out.token("ms");
 }
 
-void append_duration(std::string& out, std::chrono::nanoseconds duration) {
-    out += " duration=";
-    append_number(out, std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
-    out += "ms";
-}
-
-void append_refused(std::string& out, const Value& arguments) {
+void put_refused(LineText& out, const Value& arguments) {
     if (const auto* text = arguments.if_string()) {
-        out += "<str of ";
-        append_number(out, static_cast<std::int64_t>(text->size()));
-        out += " bytes>";
+        out.token("<str of ");
+        out.integer(static_cast<std::uint64_t>(text->size()));
+        out.token(" bytes>");
     } else if (const auto* list = arguments.if_array()) {
-        out += "<list of ";
-        append_number(out, static_cast<std::int64_t>(list->size()));
-        out += " items>";
+        out.token("<list of ");
+        out.integer(static_cast<std::uint64_t>(list->size()));
+        out.token(" items>");
     } else if (arguments.is_null()) {
-        out += "None";
+        out.token("None");
     } else {
-        out += arguments.is_bool() ? "<bool>" : "<number>";
+        out.token(arguments.is_bool() ? "<bool>" : "<number>");
     }
 }
 
 }  // namespace
 
-void tool_call_line(std::string& out, std::string_view tool, const Value& arguments,
+void tool_call_line(LineText& out, std::string_view tool, const Value& arguments,
                     const redact::Redactor& redactor) {
-    append_head(out, "TOOL_CALL", tool);
-    out += " args=";
+    put_head(out, "TOOL_CALL", tool);
+    out.token(" args=");
     const Object* const object = arguments.if_object();
-    if (object == nullptr) return append_refused(out, arguments);
-    ArgumentsText text(out, redactor);
-    text.write(*object);
-    if (!text.finish()) out += "...";
+    if (object == nullptr) return put_refused(out, arguments);
+    out.begin_part(kLogArgumentsBytes);
+    ArgumentsText(out, redactor).write(*object);
+    out.end_part();
 }
 
-void tool_success_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+void tool_success_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                        std::string_view content) {
-    append_head(out, "TOOL_SUCCESS", tool);
-    append_duration(out, duration);
+    put_head(out, "TOOL_SUCCESS", tool);
+    put_duration(out, duration);
     if (content.empty()) return;
-    out += " content='";
-    if (!append_escaped(out, content, kLogContentCharacters, {.only_single_quotes = true})) out += "...";
-    out += '\'';
+    out.token(" content='");
+    out.escaped(content, kLogContentCharacters, {.only_single_quotes = true});
+    out.token("'");
 }
 
-void tool_failed_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+void tool_failed_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                       std::string_view s2_code, std::string_view message) {
-    append_head(out, "TOOL_FAILED", tool);
-    append_duration(out, duration);
-    out += " error=[";
-    out += s2_code;
-    out += "] ";
-    if (!append_escaped(out, message, kLogMessageCharacters, {})) out += "...";
+    put_head(out, "TOOL_FAILED", tool);
+    put_duration(out, duration);
+    out.token(" error=[");
+    out.token(s2_code);
+    out.token("] ");
+    out.escaped(message, kLogMessageCharacters, {});
 }
 
-void tool_stack_line(std::string& out, std::string_view tool, std::string_view exception_type,
+void tool_stack_line(LineText& out, std::string_view tool, std::string_view exception_type,
                      const Array& frames) {
-    append_head(out, "TOOL_STACK", tool);
-    out += " exception=";
-    if (!append_escaped(out, exception_type, kLogNameCharacters, {.spaces = true})) out += "...";
-    out += " stack=";
+    put_head(out, "TOOL_STACK", tool);
+    out.token(" exception=");
+    out.escaped(exception_type, kLogNameCharacters, {.spaces = true});
+    out.token(" stack=");
+    out.begin_part(kLogStackBytes);
     bool first = true;
     for (const Value& frame : frames) {
-        if (!first) out += " <- ";
+        if (out.full()) break;
+        if (!first) out.token(" <- ");
         first = false;
-        const auto* text = frame.if_string();
-        if (text != nullptr && !append_escaped(out, *text, kLogMessageCharacters, {})) out += "...";
+        if (const auto* text = frame.if_string()) out.escaped(*text, kLogMessageCharacters, {});
     }
+    out.end_part();
 }
 
-void security_warning_line(std::string& out, std::string_view tool, std::string_view principal) {
-    append_head(out, "SECURITY_WARNING", tool);
-    out += " principal=";
-    if (!append_escaped(out, principal, kLogNameCharacters, {.spaces = true})) out += "...";
-    out += " Call of a tool that is not registered: blocked";
+void security_warning_line(LineText& out, std::string_view tool, std::string_view principal) {
+    put_head(out, "SECURITY_WARNING", tool);
+    out.token(" principal=");
+    out.escaped(principal, kLogNameCharacters, {.spaces = true});
+    out.token(" Call of a tool that is not registered: blocked");
 }
 
 }  // namespace callgate::pipeline

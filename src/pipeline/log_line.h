@@ -13,11 +13,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include <callgate/json.h>
 
+#include "pipeline/log_line_text.h"
 #include "redact/redactor.h"
 
 namespace callgate::pipeline {
@@ -26,25 +26,26 @@ inline constexpr std::size_t kLogArgumentsBytes = 2'000;     ///< then "..."
 inline constexpr std::size_t kLogContentCharacters = 100;    ///< then "..."
 inline constexpr std::size_t kLogMessageCharacters = 1'000;  ///< then "..."
 inline constexpr std::size_t kLogNameCharacters = 128;       ///< then "..."
+inline constexpr std::size_t kLogStackBytes = 12'000;        ///< then "..."
 
 /// Arguments in Python's notation. Those that are no object were refused: of them only kind and size are
 /// told, since nothing in them can be masked by name.
-void tool_call_line(std::string& out, std::string_view tool, const Value& arguments,
+void tool_call_line(LineText& out, std::string_view tool, const Value& arguments,
                     const redact::Redactor& redactor);
 
 /// Without content there is no `content` field. Content is expected to be masked already, as results are.
-void tool_success_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+void tool_success_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                        std::string_view content);
 
-void tool_failed_line(std::string& out, std::string_view tool, std::chrono::nanoseconds duration,
+void tool_failed_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                       std::string_view s2_code, std::string_view message);
 
 /// Where an exception came from: its type, and its frames one after the other. At WARNING, before the call's
 /// failure.
-void tool_stack_line(std::string& out, std::string_view tool, std::string_view exception_type,
+void tool_stack_line(LineText& out, std::string_view tool, std::string_view exception_type,
                      const Array& frames);
 
 /// Somebody asked for a tool that is not registered: at WARNING, beside the call's own lines.
-void security_warning_line(std::string& out, std::string_view tool, std::string_view principal);
+void security_warning_line(LineText& out, std::string_view tool, std::string_view principal);
 
 }  // namespace callgate::pipeline

@@ -9,7 +9,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/utf8.h"
-#include "redact/key_rules.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -22,9 +21,9 @@ using testing::StartsWith;
 
 std::string call_line(const Value& arguments, std::string_view tool = "t",
                       const redact::Redactor& redactor = redact::Redactor()) {
-    std::string out;
+    LineText out;
     tool_call_line(out, tool, arguments, redactor);
-    return out;
+    return std::string(out.view());
 }
 
 std::string args(const Value& arguments) {
@@ -39,15 +38,15 @@ std::string shown(const Value& value) {
 }
 
 std::string success_line(std::string_view content) {
-    std::string out;
+    LineText out;
     tool_success_line(out, "t", 12'900us, content);
-    return out;
+    return std::string(out.view());
 }
 
 std::string failed_line(std::string_view message, std::string_view tool = "t") {
-    std::string out;
+    LineText out;
     tool_failed_line(out, tool, 3ms, "tool_error", message);
-    return out;
+    return std::string(out.view());
 }
 
 redact::Redactor knowing(std::string_view secret) {
@@ -63,9 +62,10 @@ TEST(LogLine, ACallHasItsToolAndItsArgumentsInPythonNotation) {
 }
 
 TEST(LogLine, IsAppended) {
-    std::string out = "INFO ";
+    LineText out;
+    out.token("INFO ");
     tool_call_line(out, "t", Object(), redact::Redactor());
-    EXPECT_EQ(out, "INFO TOOL_CALL tool=t args={}");
+    EXPECT_EQ(out.view(), "INFO TOOL_CALL tool=t args={}");
 }
 
 TEST(LogLine, ASuccessHasItsDurationAndItsContent) {
@@ -75,28 +75,37 @@ TEST(LogLine, ASuccessHasItsDurationAndItsContent) {
 }
 
 TEST(LogLine, AFailureHasItsCodeAndItsMessage) {
-    std::string out;
+    LineText out;
     tool_failed_line(out, "nope", 0ms, "tool_not_found", "Tool not found: nope");
-    EXPECT_EQ(out, "TOOL_FAILED tool=nope duration=0ms error=[tool_not_found] Tool not found: nope");
+    EXPECT_EQ(out.view(), "TOOL_FAILED tool=nope duration=0ms error=[tool_not_found] Tool not found: nope");
 }
 
 TEST(LogLine, AnUnregisteredToolIsWarnedAbout) {
-    std::string out;
+    LineText out;
     security_warning_line(out, "rm_rf", "agent 7");
     EXPECT_EQ(
-        out,
+        out.view(),
         "SECURITY_WARNING tool=rm_rf principal=agent\\x207 Call of a tool that is not registered: blocked");
 }
 
 TEST(LogLine, AStackIsOneLineToo) {
-    std::string out;
+    LineText out;
     tool_stack_line(out, "t", "std::runtime_error",
                     Array{"f(int) (a.cpp:3)", "g\n()", std::string(2'000, 'x')});
     EXPECT_THAT(
-        out,
+        std::string(out.view()),
         StartsWith("TOOL_STACK tool=t exception=std::runtime_error stack=f(int) (a.cpp:3) <- g\\n() <- x"));
-    EXPECT_THAT(out, EndsWith("x..."));
-    EXPECT_LT(out.size(), 1'200u);
+    EXPECT_THAT(std::string(out.view()), EndsWith("x..."));
+    EXPECT_LT(out.view().size(), 1'200u);
+}
+
+TEST(LogLine, AStackOfAnyLengthHasItsBound) {
+    LineText out;
+    Array frames;
+    for (int i = 0; i < 100; ++i) frames.emplace_back(std::string(900, 'f'));
+    tool_stack_line(out, std::string(1'000, '\n'), std::string(1'000, '\x01'), frames);
+    EXPECT_THAT(std::string(out.view()), EndsWith("f..."));
+    EXPECT_LT(out.view().size(), LineText::kBytes);
 }
 
 TEST(LogLine, ContentOfAHundredCharactersIsShownWholeAndLongerContentItsFirstHundred) {
@@ -260,22 +269,6 @@ RC_GTEST_PROP(LogLineProperty, WhateverItIsToldALineIsOneLineOfPrintableText, ()
         RC_ASSERT(base::is_valid_utf8(line));
         for (const char c : line) RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
     }
-}
-
-/// The quick look at names may never overlook what the rules would find.
-RC_GTEST_PROP(LogLineProperty, NamesAreMaskedExactlyAsTheRedactorMasksThem, ()) {
-    const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
-        "auth", "Authorization", "bea", "rer", "cookie", "set", "cred", "ential", "jwt", "pass", "code",
-        "Phrase", "wd", "word", "P", "pwd", "se", "cret", "to", "ken", "s", "api", "Key", "KEY", "private",
-        "signing", "ssh", "public", "max", "count", "tokens", "_", "-", ".", " ", "2", "7", "path", "author",
-        "x", "\xC3\xA9"));
-    std::string name;
-    for (const auto& part : parts) name += part;
-    const bool sensitive = redact::classify_key(name) == redact::KeyKind::sensitive ||
-                           redact::classify_key(name) == redact::KeyKind::quantity;
-    RC_CLASSIFY(sensitive);
-    RC_ASSERT((call_line(Object{{name, "hidden-value"}}).find("hidden-value") == std::string::npos) ==
-              sensitive);
 }
 
 TEST(LogLine, MasksEveryNameThatTheRedactorMasks) {

@@ -10,10 +10,15 @@
 namespace callgate::pipeline {
 namespace {
 
-/// Bytes that a string in either quotes can hold as they are.
-constexpr std::array<bool, 256> kPlain = [] {
-    std::array<bool, 256> table{};
-    for (std::size_t c = 0x20; c < 0x7f; ++c) table[c] = c != '\\' && c != '\'' && c != '"';
+/// Where a byte can stand as it is: in a string in either quotes, and in a word.
+constexpr std::uint8_t kInString = 1;
+constexpr std::uint8_t kInWord = 2;
+constexpr std::array<std::uint8_t, 256> kPlain = [] {
+    std::array<std::uint8_t, 256> table{};
+    for (std::size_t c = 0x20; c < 0x7f; ++c) {
+        if (c == '\\' || c == '\'' || c == '"') continue;
+        table[c] = c == ' ' ? kInString : kInString | kInWord;
+    }
     return table;
 }();
 
@@ -99,15 +104,39 @@ Character first_of(std::string_view text, char quote) {
     return out;
 }
 
-std::size_t plain_run(std::string_view text) {
+}  // namespace
+
+std::size_t LineText::copy_plain(std::string_view text, std::uint8_t where) noexcept {
+    const std::size_t most = std::min(text.size(), room());
+    char* const to = next_;
     std::size_t i = 0;
-    while (i < text.size() && kPlain[static_cast<unsigned char>(text[i])]) ++i;
+    for (; i < most && (kPlain[static_cast<unsigned char>(text[i])] & where) != 0; ++i) to[i] = text[i];
+    next_ = to + i;
     return i;
 }
 
-}  // namespace
+void LineText::end_part() noexcept {
+    end_ = buffer_ + kBytes;
+    if (!full_) return;
+    full_ = false;
+    // The buffer has room for it past its end.
+    std::memcpy(next_, kCut.data(), kCut.size());
+    next_ += kCut.size();
+}
 
-void PythonText::real(double number) {
+void LineText::integer(std::int64_t number) {
+    std::array<char, 24> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    token({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+void LineText::integer(std::uint64_t number) {
+    std::array<char, 24> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    token({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+void LineText::real(double number) {
     if (std::isnan(number)) return token("nan");
     if (std::isinf(number)) return token(number > 0 ? "inf" : "-inf");
     // As Python's repr(): the fewest digits; an exponent below 1e-4 and from 1e16 on.
@@ -122,59 +151,53 @@ void PythonText::real(double number) {
     if (fixed && text.find('.') == std::string_view::npos) token(".0");
 }
 
-void PythonText::string(std::string_view text) {
-    std::size_t plain = plain_run(text);
-    if (plain == text.size() && plain + 2 <= room() && !full_) [[likely]] {
+void LineText::string(std::string_view text) {
+    if (full_) return;
+    char* const begin = next_;
+    if (text.size() + 2 <= room()) [[likely]] {
         *next_++ = '\'';
-        std::memcpy(next_, text.data(), plain);
-        next_ += plain;
-        *next_++ = '\'';
-        return;
+        if (copy_plain(text, kInString) == text.size()) [[likely]] {
+            *next_++ = '\'';
+            return;
+        }
+        next_ = begin;
     }
-    const bool some_single = text.find('\'', plain) != std::string_view::npos;
-    const bool some_double = text.find('"', plain) != std::string_view::npos;
+    const bool some_single = text.find('\'') != std::string_view::npos;
+    const bool some_double = text.find('"') != std::string_view::npos;
     const char quote = some_single && !some_double ? '"' : '\'';
     const std::string_view mark(&quote, 1);
     token(mark);
     while (!full_ && !text.empty()) {
-        if (plain > 0) {
-            const std::size_t fits = std::min(plain, room());
-            token(text.substr(0, fits));
-            full_ = full_ || fits < plain;
-            text.remove_prefix(fits);
-        } else {
-            const Character c = first_of(text, quote);
-            token(c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes));
-            text.remove_prefix(c.bytes);
-        }
-        plain = plain_run(text);
+        text.remove_prefix(copy_plain(text, kInString));
+        if (text.empty()) break;
+        const Character c = first_of(text, quote);
+        token(c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes));
+        text.remove_prefix(c.bytes);
     }
     token(mark);
 }
 
-bool append_escaped(std::string& out, std::string_view text, std::size_t max_characters, EscapeRule rule) {
+void LineText::escaped(std::string_view text, std::size_t max_characters, EscapeRule rule) {
+    const std::uint8_t where = rule.spaces ? kInWord : kInString;
     std::size_t left = max_characters;
-    while (left > 0 && !text.empty()) {
-        std::size_t plain = std::min(plain_run(text), left);
-        if (rule.spaces) plain = std::min(plain, text.find(' '));
-        if (plain > 0) {
-            out += text.substr(0, plain);
+    while (left > 0 && !text.empty() && !full_) {
+        if (const std::size_t plain = copy_plain(text.substr(0, left), where); plain > 0) {
             text.remove_prefix(plain);
             left -= plain;
             continue;
         }
         if (text[0] == ' ') {
-            out += "\\x20";
+            token("\\x20");
             text.remove_prefix(1);
         } else {
             const char quote = !rule.only_single_quotes && text[0] == '"' ? '"' : '\'';
             const Character c = first_of(text, quote);
-            out += c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes);
+            token(c.escape_size > 0 ? c.escaped() : text.substr(0, c.bytes));
             text.remove_prefix(c.bytes);
         }
         --left;
     }
-    return text.empty();
+    if (!text.empty()) token(kCut);
 }
 
 }  // namespace callgate::pipeline

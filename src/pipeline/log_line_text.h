@@ -1,29 +1,37 @@
-// Values in Python's notation, into a bounded buffer: what S2's log lines show.
+// The text of one log line, in a buffer of fixed size: names and texts escaped, values in Python's notation.
 //
 // Strings are written as Python's repr() does: in single quotes unless that costs escapes that double quotes
 // would not; everything that is not printable is escaped. Bytes that are no UTF-8 are written as Python's
 // lone surrogates. What does not fit any more is left out whole: never half a character or half an escape.
 //
-// Threads: a PythonText belongs to one thread.
+// Threads: a LineText belongs to one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 namespace callgate::pipeline {
 
-class PythonText {
-public:
-    /// Appends to `out` when it is finished; at most `max_bytes`.
-    PythonText(std::string& out, std::size_t max_bytes) noexcept
-        : out_(out), end_(buffer_ + (max_bytes < kBuffer ? max_bytes : kBuffer)) {}
-    PythonText(const PythonText&) = delete;
-    PythonText& operator=(const PythonText&) = delete;
+/// What is escaped besides control and other unprintable characters, backslashes and single quotes.
+struct EscapeRule {
+    bool only_single_quotes = false;  ///< double quotes stand as they are
+    bool spaces = false;
+};
 
-    void token(std::string_view text) {
+class LineText {
+public:
+    LineText() noexcept = default;
+    LineText(const LineText&) = delete;
+    LineText& operator=(const LineText&) = delete;
+
+    std::string_view view() const noexcept { return {buffer_, static_cast<std::size_t>(next_ - buffer_)}; }
+    void clear() noexcept { next_ = buffer_; }
+
+    /// All of it, or nothing from here on.
+    void token(std::string_view text) noexcept {
         if (full_ || text.size() > room()) [[unlikely]] {
             full_ = true;
             return;
@@ -31,31 +39,32 @@ public:
         std::memcpy(next_, text.data(), text.size());
         next_ += text.size();
     }
+    void integer(std::int64_t number);
+    void integer(std::uint64_t number);
     void real(double number);
     void string(std::string_view text);
+    /// The first `max_characters` of the text; then "...".
+    void escaped(std::string_view text, std::size_t max_characters, EscapeRule rule);
 
+    /// From here on at most so many bytes, until end_part(), which puts "..." after a part that was cut.
+    void begin_part(std::size_t max_bytes) noexcept { end_ = next_ + std::min(max_bytes, room()); }
+    void end_part() noexcept;
     /// Something did not fit; nothing is written any more.
     bool full() const noexcept { return full_; }
-    void finish() { out_.append(buffer_, static_cast<std::size_t>(next_ - buffer_)); }
 
-    static constexpr std::size_t kBuffer = 2'048;
+    static constexpr std::size_t kBytes = 16'384;
 
 private:
+    static constexpr std::string_view kCut = "...";
+
     std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - next_); }
+    /// Characters that stand for themselves, up to the first that does not; the number of them.
+    std::size_t copy_plain(std::string_view text, std::uint8_t where) noexcept;
 
-    std::string& out_;
-    bool full_ = false;
     char* next_ = buffer_;
-    char* const end_;
-    char buffer_[kBuffer];
+    char* end_ = buffer_ + kBytes;
+    bool full_ = false;
+    char buffer_[kBytes + 2 * kCut.size()];
 };
-
-/// The first `max_characters` of the text, escaped: control and other unprintable characters, backslashes,
-/// both quotes unless `only_single_quotes`, and the space if told so. Says whether all of it was written.
-struct EscapeRule {
-    bool only_single_quotes = false;
-    bool spaces = false;
-};
-bool append_escaped(std::string& out, std::string_view text, std::size_t max_characters, EscapeRule rule);
 
 }  // namespace callgate::pipeline

@@ -15,13 +15,16 @@ namespace {
 
 constexpr std::size_t kMaxProgressBytes = 4'096;
 
-// What an observer throws is its own fault and must not become the call's.
+using Wish = bool Runtime::Core::Watcher::*;
+
+// Those who wish for it. What an observer throws is its own fault and must not become the call's.
 template <class Tell>
-void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Tell to) {
+void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish, Tell to) {
     if (observers == nullptr) return;
-    for (const auto& observer : *observers) {
+    for (const auto& watcher : *observers) {
+        if (wish != nullptr && !(watcher.*wish)) continue;
         try {
-            to(*observer);
+            to(*watcher.observer);
         } catch (...) {
             core.counters.observer_faults.add();
         }
@@ -70,20 +73,29 @@ private:
 };
 
 TelemetryEvent telemetry(const Call& call, TelemetryEvent::Name name) {
-    TelemetryEvent event;
-    event.name = name;
-    event.tool = call.request.tool;
-    event.action = call.request.action;
-    event.call_id = call.id;
-    event.trace_id = call.request.context.trace_id;
-    event.at = call.started_wall;
-    return event;
+    // All members by name: what is left out would be cleared first.
+    return {.name = name,
+            .tool = call.request.tool,
+            .action = call.request.action,
+            .call_id = call.id,
+            .trace_id = call.request.context->trace_id,
+            .at = call.started_wall,
+            .duration = {},
+            .state = State::failed,
+            .reason = {},
+            .attempt = 0,
+            .params = nullptr,
+            .result = nullptr};
 }
 
 // What the success line shows of a result; `made` holds the text if it has to be made.
 std::string_view success_text(const Call& call, std::string& made) {
     const Value& value = call.outcome.result.value;
     if (call.outcome.result.blocks.empty()) {
+        if (const auto* number = value.if_int64()) {
+            made = std::to_string(*number);
+            return made;
+        }
         if (const auto* text = value.if_string()) return {text->data(), text->size()};
         if (value.is_null()) return {};
     }
@@ -95,10 +107,15 @@ std::string_view success_text(const Call& call, std::string& made) {
     return made;
 }
 
-void log(Call& call, LogLevel level, const std::string& line) {
-    tell(*call.core, call.observers, [&](Observer& observer) {
-        if (observer.wants_log()) observer.on_log(level, line);
-    });
+void log(Call& call, LogLevel level, std::string_view line) {
+    tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
+         [&](Observer& observer) { observer.on_log(level, line); });
+}
+
+LineText& fresh_line(Call& call) {
+    LineText& line = call.workspace().line;
+    line.clear();
+    return line;
 }
 
 // Where an exception came from is for the log alone.
@@ -108,9 +125,9 @@ void log_stack(Call& call) {
     const Value* const stack = details.if_contains("stack");
     const Value* const type = details.if_contains("exception_type");
     if (stack == nullptr || !stack->is_array() || type == nullptr || !type->is_string()) return;
-    std::string line;
+    LineText& line = fresh_line(call);
     tool_stack_line(line, call.request.tool, type->get_string(), stack->get_array());
-    log(call, LogLevel::warning, line);
+    log(call, LogLevel::warning, line.view());
 }
 
 bool logs(const Call& call) {
@@ -145,36 +162,37 @@ void project_start(Call& call) {
     const LazyArguments params(call);
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
     event.params = &params;
-    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
+    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
+         [&](Observer& observer) { observer.on_telemetry(event); });
 }
 
 void project_call_line(Call& call) {
     if (call.call_logged) return;
     call.call_logged = true;
     if (!logs(call)) return;
-    std::string& line = call.workspace().line;
-    line.clear();
+    LineText& line = fresh_line(call);
     if (call.arguments) {
         tool_call_line(line, call.request.tool, *call.arguments, call.redactor());
     } else {
         tool_call_line(line, call.request.tool, raw_arguments(call), call.redactor());
     }
-    log(call, LogLevel::info, line);
+    log(call, LogLevel::info, line.view());
 }
 
 void project_security_warning(Call& call) {
     if (call.observers == nullptr) return;
     project_call_line(call);  // what is warned of stands before the warning
-    std::string line;
-    security_warning_line(line, call.request.tool, call.request.context.principal);
-    log(call, LogLevel::warning, line);
+    LineText& line = fresh_line(call);
+    security_warning_line(line, call.request.tool, call.request.context->principal);
+    log(call, LogLevel::warning, line.view());
 }
 
 void project_retry(Call& call) {
     if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::retry);
     event.attempt = call.attempts + 1;
-    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
+    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
+         [&](Observer& observer) { observer.on_telemetry(event); });
 }
 
 void project_progress(Call& call, Progress progress) {
@@ -198,14 +216,14 @@ void project_progress(Call& call, Progress progress) {
         partial.received_at = call.core->clock().wall_now();
         if (partial.bytes <= call.core->options.max_result_bytes) call.shared.partial = std::move(partial);
     }
-    if (call.request.context.on_progress) {
+    if (call.request.context->on_progress) {
         try {
-            call.request.context.on_progress(progress);
+            call.request.context->on_progress(progress);
         } catch (...) {
             call.core->counters.observer_faults.add();
         }
     }
-    tell(*call.core, call.observers, [&](Observer& observer) { observer.on_progress(progress); });
+    tell(*call.core, call.observers, nullptr, [&](Observer& observer) { observer.on_progress(progress); });
 }
 
 void project_end(Call& call) {
@@ -222,28 +240,30 @@ void project_end(Call& call) {
         event.state = outcome.state;
         if (outcome.error) event.reason = to_string(outcome.error->code);
         event.result = &result;
-        tell(*call.core, call.observers, [&](Observer& observer) { observer.on_telemetry(event); });
+        tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
+             [&](Observer& observer) { observer.on_telemetry(event); });
     }
     if (!logs(call)) return;
     project_call_line(call);
-    std::string& line = call.workspace().line;
-    line.clear();
     if (outcome.succeeded) {
         std::string made;
+        LineText& line = fresh_line(call);
         tool_success_line(line, call.request.tool, outcome.duration, success_text(call, made));
-        log(call, LogLevel::info, line);
+        log(call, LogLevel::info, line.view());
     } else {
         log_stack(call);
+        LineText& line = fresh_line(call);
         const std::string message = base::s2_text(*outcome.error, call.request.tool);
         tool_failed_line(line, call.request.tool, outcome.duration,
                          base::s2_code(outcome.error->code, facts_of(call)), message);
-        log(call, LogLevel::warning, line);
+        log(call, LogLevel::warning, line.view());
     }
 }
 
 void project_audit(Runtime::Core& core, const AuditEvent& event) {
     if (!core.audit_wanted()) return;
-    tell(core, core.observers(), [&](Observer& observer) { observer.on_audit(event); });
+    tell(core, core.observers(), &Runtime::Core::Watcher::audit,
+         [&](Observer& observer) { observer.on_audit(event); });
 }
 
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
@@ -256,7 +276,7 @@ AuditEvent make_event(const Call& call, std::string_view type, std::string_view 
 
 void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
                 std::string_view stage) {
-    const Context& context = call.request.context;
+    const Context& context = *call.request.context;
     event.type = type;
     event.outcome = outcome;
     event.stage = stage;
@@ -267,7 +287,10 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.call_id = call.id;
     event.parent_call_id = call.request.parent;
     event.trace_id = context.trace_id;
-    if (call.approval_use) event.approval_id = call.approval_use->id;
+    if (const Special* const special = call.special_if()) {
+        if (special->approval_use) event.approval_id = special->approval_use->id;
+        event.request_hash = special->request_hash;
+    }
     event.tenant = context.tenant;
     event.principal = context.principal;
     event.run_id = context.run_id;
@@ -276,7 +299,6 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.tool = call.request.tool;
     event.action = call.request.action;
     if (call.tool) event.connector_id = call.tool->contract().connector_id;
-    event.request_hash = call.request_hash;
 }
 
 void fill_terminal_event(AuditEvent& event, const Call& call) {
@@ -288,7 +310,7 @@ void fill_terminal_event(AuditEvent& event, const Call& call) {
     if (event.approval_id.empty()) event.approval_id = call.outcome.approval_id;
     if (call.outcome.error) {
         event.error_code = base::s3_code(*call.outcome.error);
-        event.detail = std::string(base::truncate_to_bytes(call.outcome.error->message, 1'000));
+        event.detail = base::truncate_to_bytes(call.outcome.error->message, 1'000);
     }
 }
 

@@ -23,7 +23,7 @@ void project_end(Call& call);
 /// An audit event that is on the record, to the observers.
 void project_audit(Runtime::Core& core, const AuditEvent& event);
 
-/// An event about this call.
+/// An event about this call, which it borrows its texts from.
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage);
 void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,

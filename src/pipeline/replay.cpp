@@ -26,7 +26,7 @@ Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
 }  // namespace
 
 Step replay(Call& call) {
-    const std::string& key = call.request.context.idempotency_key;
+    const std::string& key = call.request.context->idempotency_key;
     if (key.empty() || call.request.purpose != Purpose::execute) return Step::next;
     if (key.size() > kMaxKeyBytes) {
         return call.refuse(Error(ErrorCode::invalid_arguments,
@@ -38,23 +38,23 @@ Step replay(Call& call) {
             case kPeek:
                 need_fingerprint(call);
                 call.phase = kPeeked;
-                call.records().peek = {};
-                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.records().peek, call) ==
+                call.special().peek = {};
+                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.special().peek, call) ==
                     ledger::Io::pending) {
                     call.arm();
                     return Step::pending;
                 }
-                call.records().peek.ready = true;
+                call.special().peek.ready = true;
                 break;
             case kPeeked:
-                if (!call.records().peek.ready.load()) return call.pending_or_give_up();
-                if (call.records().peek.error) return call.refuse(std::move(*call.records().peek.error));
-                switch (call.records().peek.verdict) {
+                if (!call.special().peek.ready.load()) return call.pending_or_give_up();
+                if (call.special().peek.error) return call.refuse(std::move(*call.special().peek.error));
+                switch (call.special().peek.verdict) {
                     case ledger::ClaimVerdict::claimed:
                     case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
                     case ledger::ClaimVerdict::replay:
                         call.core->counters.replay.replayed.add();
-                        replay_stored(call, *call.records().peek.row.outcome);
+                        replay_stored(call, *call.special().peek.row.outcome);
                         return Step::end;
                     case ledger::ClaimVerdict::in_progress:
                         call.phase = kWaiting;
@@ -65,7 +65,7 @@ Step replay(Call& call) {
                             return Step::pending;
                         }
                         break;
-                    default: return refuse_key(call, call.records().peek.verdict);
+                    default: return refuse_key(call, call.special().peek.verdict);
                 }
                 break;
             default:

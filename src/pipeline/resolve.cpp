@@ -13,7 +13,7 @@ Step not_found(Call& call, const Registry& registry) {
     project_security_warning(call);
     std::string message = fmt::format("Tool not found: {}.", call.request.tool);
     Object details{{"reason", "not_registered"}};
-    const auto names = registry.suggestions(call.request.tool, call.request.context);
+    const auto names = registry.suggestions(call.request.tool, *call.request.context);
     if (!names.empty()) {
         message += fmt::format(" Did you mean: {}?", fmt::join(names, ", "));
         Array list;
@@ -27,7 +27,7 @@ Step not_found(Call& call, const Registry& registry) {
 }  // namespace
 
 Step refuse_as_unknown(Call& call) {
-    return not_found(call, call.core->registry_of(call.request.context.tenant));
+    return not_found(call, call.core->registry_of(call.request.context->tenant));
 }
 
 Step resolve(Call& call) {
@@ -45,7 +45,7 @@ Step resolve(Call& call) {
     if (call.request.direct) {
         call.tool = call.request.direct;
     } else {
-        const Registry& registry = call.core->registry_of(call.request.context.tenant);
+        const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = registry.find(call.request.tool);
         if (!call.tool) return not_found(call, registry);
     }

@@ -20,7 +20,7 @@ Request make_request(std::string_view tool, Args arguments, Context context, std
     request.tool = std::string(tool);
     request.action = std::move(action);
     request.arguments = std::move(arguments);
-    request.context = std::move(context);
+    request.context = pipeline::share(std::move(context));
     return request;
 }
 
@@ -55,11 +55,18 @@ Approvals& Runtime::approvals() {
     return *approvals_;
 }
 
+Outcome Runtime::call(std::string_view tool, Args arguments) {
+    const auto call = core_->make_call();
+    call->request.tool = tool;
+    call->request.arguments = std::move(arguments);
+    return call->run_to_end();
+}
+
 Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
     const auto call = core_->make_call();
     call->request.tool = tool;
     call->request.arguments = std::move(arguments);
-    call->request.context = std::move(context);
+    call->request.context = pipeline::share(std::move(context));
     return call->run_to_end();
 }
 
@@ -141,7 +148,7 @@ void Runtime::start(CallRequest request, Context context, std::function<void(Out
     request.arguments.own();
     const auto call = core_->make_call();
     call->request = make_request(std::move(request), std::move(context));
-    call->start([done = std::move(done)](pipeline::Call& ended) { done(Outcome(ended.told)); });
+    call->start([done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); });
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
@@ -167,10 +174,11 @@ Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::strin
     event.stage = "operator";
     event.call_id = row->call_id;
     event.tenant = row->key.tenant;
-    event.principal = std::string(by);
+    event.principal = by;
     event.tool = row->key.tool;
     event.action = row->action;
-    event.detail = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
+    const std::string finding = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
+    event.detail = finding;
     auto resolved = core_->ledger().resolve(id->bytes, applied, std::move(stored), event);
     if (!resolved) return tl::unexpected(std::move(resolved.error()));
     pipeline::project_audit(*core_, event);

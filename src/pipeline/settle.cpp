@@ -36,11 +36,11 @@ void note_health(Call& call) {
     } else if (call.probes_breaker) {
         live.give_probe_back();
     }
-    if (changed) call.core->registry_of(call.request.context.tenant).health_changed(call.request.tool);
+    if (changed) call.core->registry_of(call.request.context->tenant).health_changed(call.request.tool);
 }
 
 void note_loop(Call& call) {
-    if (!call.entered || call.request.context.run_id.empty() || call.rules->config().limits.loop_repeats == 0)
+    if (!call.entered || call.request.context->run_id.empty() || call.rules->config().limits.loop_repeats == 0)
         return;
     const std::uint64_t result = call.outcome.succeeded
                                      ? json::hash(Outcome(call.told).content(), call.core->hash_seed)
@@ -52,7 +52,8 @@ void note_loop(Call& call) {
 // secrets.
 void complete(Call& call) {
     OutcomeData& outcome = call.outcome;
-    const std::lock_guard lock(call.shared.mutex);
+    std::unique_lock lock(call.shared.mutex, std::defer_lock);
+    if (call.handed_out) lock.lock();
     call.shared.ended = true;
     if (outcome.succeeded || outcome.state == State::replayed) return;
     outcome.result = {};
@@ -64,10 +65,39 @@ void complete(Call& call) {
 // An end that leaves no trace says nothing of an attempt before it that may have had its effect. The ledger
 // decides the same.
 void doubt(Call& call) {
-    if (!call.has_claim || !call.records().claimed.row.maybe_applied || call.outcome.succeeded) return;
+    if (!call.has_claim || !call.special().claimed.row.maybe_applied || call.outcome.succeeded) return;
     if (call.entered && call.attempt_end == ledger::AttemptEnd::failed) return;
     call.outcome.state = State::unknown;
     call.outcome.safe_new_key = false;
+}
+
+// What others may be waiting for is theirs again.
+void let_go(Call& call, Special& special) {
+    if (special.approval_use) call.outcome.approval_id = special.approval_use->id;
+    special.hold = {};
+    special.ticket = {};
+    if (!special.waits_for_resource.empty()) {
+        call.core->policy.state().resources.forget(special.waits_for_resource, call.ticket_number());
+    }
+}
+
+// The claim's end and its event: both or neither.
+ledger::Io settle_claim(Call& call) {
+    ledger::SettleRequest request;
+    request.call_id = call.claim_id;
+    request.epoch = call.epoch;
+    request.attempt = call.attempts;
+    request.end = call.entered ? call.attempt_end : ledger::AttemptEnd::not_applied;
+    request.outcome = to_stored(call);
+    if (!CALLGATE_GUARD(record_before_effect)) {
+        request.events.push_back(make_event(call, "tool_call.attempted", "info", "claim"));
+    }
+    AuditEvent event;
+    fill_terminal_event(event, call);
+    if (call.core->audit_wanted()) call.special().claim_events = {event};
+    request.events.push_back(std::move(event));
+    call.settled = {};
+    return call.core->ledger().settle(std::move(request), call.settled, call);
 }
 
 Step finish(Call& call) {
@@ -80,36 +110,14 @@ Step finish(Call& call) {
     outcome.action = call.request.action;
     outcome.dispatched = call.entered;
     if (outcome.state != State::replayed) outcome.attempts = call.tries;
-    if (call.approval_use) outcome.approval_id = call.approval_use->id;
     if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
-    call.hold = {};
-    call.ticket = {};
-    if (!call.waits_for_resource.empty()) {
-        call.core->policy.state().resources.forget(call.waits_for_resource, call.ticket_number());
-    }
-
+    if (call.special_if() != nullptr) let_go(call, call.special());
     if (call.waits_for_key) call.core->ledger().stop_waiting(key_scope(call), call);
 
     call.phase = kRecorded;
     if (call.terminal_recorded) return Step::next;
     if (call.has_claim) {
-        ledger::SettleRequest request;
-        request.call_id = call.claim_id;
-        request.epoch = call.epoch;
-        request.attempt = call.attempts;
-        request.end = call.entered ? call.attempt_end : ledger::AttemptEnd::not_applied;
-        request.outcome = to_stored(call);
-        if (!CALLGATE_GUARD(record_before_effect)) {
-            request.events.push_back(make_event(call, "tool_call.attempted", "info", "claim"));
-        }
-        AuditEvent event;
-        fill_terminal_event(event, call);
-        if (call.core->audit_wanted()) call.claim_events = {event};
-        request.events.push_back(std::move(event));
-        call.settled = {};
-        if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
-            return Step::pending;
-        }
+        if (settle_claim(call) == ledger::Io::pending) return Step::pending;
     } else {
         fill_terminal_event(call.terminal.emplace(), call);
         if (call.core->ledger().record(*call.terminal, call.settled, call) == ledger::Io::pending) {
@@ -133,7 +141,7 @@ void unrecorded(Call& call) {
     outcome.state = maybe_done ? State::unknown : State::failed;
     outcome.safe_new_key = !maybe_done;
     outcome.error = std::move(error);
-    call.claim_events.clear();
+    if (call.special_if() != nullptr) call.special().claim_events.clear();
     call.terminal.reset();
 }
 
@@ -148,7 +156,7 @@ void fenced_off(Call& call) {
     outcome.error = Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
                           "Another program has taken this call over; ask again with the same key.",
                           {{"reason", "taken_over"}});
-    call.claim_events.clear();
+    call.special().claim_events.clear();
     fill_terminal_event(call.terminal.emplace(), call);
     ledger::Reply& reply = call.settled;
     reply.error.reset();
@@ -171,7 +179,9 @@ Step recorded(Call& call) {
 }
 
 Step tell(Call& call) {
-    for (const AuditEvent& event : call.claim_events) project_audit(*call.core, event);
+    if (const Special* const special = call.special_if()) {
+        for (const AuditEvent& event : special->claim_events) project_audit(*call.core, event);
+    }
     if (call.terminal) project_audit(*call.core, *call.terminal);
     note_health(call);
     note_loop(call);

@@ -88,7 +88,7 @@ void mask(Error& error, const redact::Redactor& redactor) {
 
 Step shape(Call& call) {
     if (const Step step = check_schema(call); step != Step::next) return step;
-    if (const ActionHooks* hooks = call.tool->body()->hooks()) {
+    if (const ActionHooks* hooks = call.tool->hooks()) {
         auto changed = after_output(hooks, std::move(call.outcome.result));
         if (!changed) {
             call.outcome.result = {};

@@ -4,7 +4,7 @@ namespace callgate::pipeline {
 
 Request request_from_tool_call(const Value& tool_call, Context context) {
     Request request;
-    request.context = std::move(context);
+    request.context = share(std::move(context));
     const Object* object = tool_call.if_object();
     if (object != nullptr) {
         if (const Value* function = object->if_contains("function")) object = function->if_object();

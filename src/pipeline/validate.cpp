@@ -58,18 +58,18 @@ struct HeldArguments {
 
 void accept(Call& call, std::shared_ptr<HeldArguments> held) {
     const Value* value = &*held->value;
-    call.arguments = std::shared_ptr<const Value>(std::move(held), value);
-    call.outcome.arguments = call.arguments;
+    call.outcome.arguments = std::shared_ptr<const Value>(std::move(held), value);
+    call.arguments = value;
 }
 
 void accept(Call& call, Value value) {
-    call.arguments = std::make_shared<const Value>(std::move(value));
-    call.outcome.arguments = call.arguments;
+    call.outcome.arguments = std::make_shared<const Value>(std::move(value));
+    call.arguments = call.outcome.arguments.get();
 }
 
 Step judge(Call& call, Value value, schema::Scratch& scratch) {
     if (!value.is_object()) return not_an_object(call, value);
-    const ActionHooks* hooks = call.tool->body()->hooks();
+    const ActionHooks* hooks = call.tool->hooks();
     if (hooks != nullptr) {
         auto changed = before_validate(hooks, std::move(value.get_object()));
         if (!changed) return call.refuse(std::move(changed.error()));
@@ -96,9 +96,9 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
 
 Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
     const auto& limits = call.core->options.argument_limits;
-    const bool hooked = call.tool->body()->hooks() != nullptr;
+    const bool hooked = call.tool->hooks() != nullptr;
     if (call.core->options.validate_arguments && !hooked) {
-        auto held = std::make_shared<HeldArguments>();
+        auto held = std::allocate_shared<HeldArguments>(base::RecyclingAllocator<HeldArguments>());
         auto accepted = call.tool->input().accept(text, scratch, limits, &held->memory);
         if (accepted && accepted->verdict == schema::Verdict::valid && accepted->value.is_object()) {
             held->value.emplace(std::move(accepted->value));

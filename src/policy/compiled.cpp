@@ -281,7 +281,7 @@ Result<void> Compiled::compile_rest() {
     return {};
 }
 
-bool Compiled::quiet(base::WallTime now) const {
+bool Compiled::in_quiet_hours(base::WallTime now) const {
     return std::ranges::any_of(quiet_hours_,
                                [&](const ResolvedWindow& window) { return window.contains(now); });
 }

@@ -55,7 +55,7 @@ public:
     const std::vector<CompiledRule>& raising() const noexcept { return raising_; }
     const std::vector<CompiledRule>& deciding() const noexcept { return deciding_; }
 
-    bool quiet(base::WallTime now) const;
+    bool quiet(base::WallTime now) const { return !quiet_hours_.empty() && in_quiet_hours(now); }
     bool secret(std::string_view scope) const noexcept;
     /// Whether the name is one of the destructive words, or begins or ends with one: "delete_file",
     /// "files.delete" and "deleteFile" do, "undelete" does not. Case does not count.
@@ -71,6 +71,7 @@ private:
     Compiled() = default;
     Result<void> compile_rules();
     Result<void> compile_rest();
+    bool in_quiet_hours(base::WallTime now) const;
 
     PolicyConfig config_;
     std::uint64_t revision_ = 0;

@@ -40,6 +40,8 @@ public:
         std::string message;
         std::chrono::milliseconds wait{0};
     };
+    /// Whether either of the two looks at calls like this one; if not, admit() need not be asked. Cheap.
+    static bool concerns(const Compiled& policy, const Question& question);
     /// Nothing if the call may go on; it is then noted as done in the same step. A call that is blocked
     /// counts for nothing.
     std::optional<Block> admit(const Compiled& policy, const Question& question, base::MonotonicTime now);

@@ -75,11 +75,7 @@ bool is_destructive(const Compiled& policy, const Question& question) noexcept {
     // A tool that has no actions says in its own name what it does: "server/delete_file".
     const bool by_name =
         question.tool.actions().empty() && (question.action.empty() || question.action == "call");
-    if (!by_name) return policy.destructive(question.action);
-    std::string_view name = question.tool.name();
-    // Searching forward is much the quicker way to see that there is none.
-    if (name.find('/') != std::string_view::npos) name.remove_prefix(name.rfind('/') + 1);
-    return policy.destructive(name);
+    return policy.destructive(by_name ? question.tool.own_name() : question.action);
 }
 
 Risk raised(Risk risk, unsigned levels) noexcept {
@@ -118,7 +114,7 @@ RiskAnswer classify(const Compiled& policy, const Question& question) {
         if (value != nullptr && is_above(*value, policy.config().blast_radius_above)) reasons |= blast_radius;
     }
     if (policy.quiet(question.now)) reasons |= quiet_hours;
-    Risk risk = raised(base, static_cast<unsigned>(std::popcount(reasons)));
+    Risk risk = reasons == 0 ? base : raised(base, static_cast<unsigned>(std::popcount(reasons)));
     if (!policy.raising().empty()) {
         const Risk reached = raised_by_rules(policy, question, risk);
         if (reached > risk) reasons |= by_rule;

@@ -32,9 +32,7 @@ bool may_flap(const Compiled& policy, const Question& question) noexcept {
 }
 
 bool notifies(const Compiled& policy, const Question& question) noexcept {
-    return policy.config().notifications_per_hour > 0 &&
-           std::ranges::find(question.tool.contract().capabilities, "notification") !=
-               question.tool.contract().capabilities.end();
+    return question.tool.notifies() && policy.config().notifications_per_hour > 0;
 }
 
 // Of fixed size, since a target may be as long as a message. A call that names no target acts on the tool's
@@ -138,6 +136,10 @@ struct Suppression::State {
 
 Suppression::Suppression() : state_(std::make_unique<State>()) {}
 Suppression::~Suppression() = default;
+
+bool Suppression::concerns(const Compiled& policy, const Question& question) {
+    return may_flap(policy, question) || notifies(policy, question);
+}
 
 std::optional<Suppression::Block> Suppression::admit(const Compiled& policy, const Question& question,
                                                      MonotonicTime now) {

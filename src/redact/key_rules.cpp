@@ -140,9 +140,49 @@ bool counts_tokens(const Segments& segments) {
                        [](const auto& s) { return contains(kTokenAmounts, s); });
 }
 
+// Every sensitive name has one of these among its letters. Nearly all names have not, and are then known to be
+// plain without cutting them into words.
+bool begins_tell_tale(std::string_view letters) {
+    switch (letters.front()) {
+        case 'a': return letters.starts_with("auth");
+        case 'b': return letters.starts_with("bearer");
+        case 'c': return letters.starts_with("cookie") || letters.starts_with("credential");
+        case 'j': return letters.starts_with("jwt");
+        case 'k': return letters.starts_with("key");
+        case 'p': return letters.starts_with("pass") || letters.starts_with("pwd");
+        case 's': return letters.starts_with("secret");
+        case 't': return letters.starts_with("token");
+        default: return false;
+    }
+}
+
+bool is_plain_at_a_glance(std::string_view name) {
+    constexpr std::size_t kShortest = 3;
+    std::array<char, 48> letters;
+    std::size_t count = 0;
+    if (name.size() < kShortest) return true;
+    if (name.size() > letters.size()) return false;
+    for (const char c : name) {
+        const auto lower = static_cast<char>(c | 0x20);
+        if (is_lower(lower)) {
+            letters[count++] = lower;
+        } else if ((static_cast<unsigned char>(c) & 0x80) != 0) {
+            return false;
+        }
+    }
+    for (std::size_t i = 0; i + kShortest <= count; ++i) {
+        if (begins_tell_tale({letters.data() + i, count - i})) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 KeyKind classify_key(std::string_view name) {
+    return is_plain_at_a_glance(name) ? KeyKind::plain : classify_key_in_full(name);
+}
+
+KeyKind classify_key_in_full(std::string_view name) {
     const auto segments = split(name, true);
     if (counts_tokens(segments)) {
         return KeyKind::plain;

@@ -1,6 +1,7 @@
 #include "redact/key_rules.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -153,6 +154,19 @@ RC_GTEST_PROP(KeyRules, CaseAndSeparatorsDoNotMatter, (bool upper, std::uint8_t 
 RC_GTEST_PROP(KeyRules, AnyBytesAreClassified, (const std::string& name)) {
     (void)classify_key(name);
     RC_ASSERT(classify_key(name + "_password") == KeyKind::sensitive);
+}
+
+RC_GTEST_PROP(KeyRulesProperty, TheQuickLookNeverOverlooksWhatTheRulesWouldFind, ()) {
+    const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
+        "auth", "Authorization", "bea", "rer", "cookie", "set", "cred", "ential", "jwt", "pass", "code",
+        "Phrase", "wd", "word", "P", "pwd", "se", "cret", "to", "ken", "s", "api", "Key", "KEY", "private",
+        "signing", "ssh", "public", "max", "count", "tokens", "_", "-", ".", " ", "2", "7", "path", "author",
+        "x", "\xC3\xA9"));
+    std::string name;
+    for (const auto& part : parts) name += part;
+    const KeyKind found = classify_key_in_full(name);
+    RC_CLASSIFY(found != KeyKind::plain);
+    RC_ASSERT(classify_key(name) == found);
 }
 
 }  // namespace

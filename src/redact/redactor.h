@@ -41,6 +41,8 @@ public:
     void redact_in_place(Value& value, Rules rules = Rules::names_and_values) const;
 
     std::string redact_text(std::string_view text) const;
+    /// Without registered secrets only names are masked.
+    bool knows_secrets() const noexcept { return secrets_ != nullptr; }
     /// Whether any form of a registered secret is in the text.
     bool finds_secret(std::string_view text) const;
 

@@ -110,7 +110,7 @@ std::optional<base::WallTime> LiveState::rate_limit_resets_at() const noexcept {
 }
 
 LiveState::Passage LiveState::pass(base::MonotonicTime now) {
-    if (breaker_shut_.load(std::memory_order_acquire)) return {};
+    if (breaker_shut()) return {};
     const std::scoped_lock lock(mutex_);
     if (breaker_shut_.load(std::memory_order_relaxed)) return {};
     const base::MonotonicTime until = probe_holds_until_ ? *probe_holds_until_ : rests_until_;

@@ -50,6 +50,8 @@ public:
         std::chrono::milliseconds wait{0};
     };
     Passage pass(base::MonotonicTime now);
+    /// The breaker lets every call through: pass() need not be asked.
+    bool breaker_shut() const noexcept { return breaker_shut_.load(std::memory_order_acquire); }
     /// The probe ended without reaching the tool: another call may probe at once.
     void give_probe_back();
 

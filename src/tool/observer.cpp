@@ -1,6 +1,7 @@
 #include <callgate/observer.h>
 
 #include "base/ids.h"
+#include "tool/audit_texts.h"
 #include "tool/iso_time.h"
 
 namespace callgate {
@@ -41,11 +42,23 @@ std::string_view to_string(TelemetryEvent::Name name) noexcept {
     return "stop";
 }
 
-std::string AuditEvent::trace() const {
-    return trace_id.empty() ? text_of(call_id) : trace_id;
+void AuditEvent::own() {
+    const std::size_t bytes = text_bytes(*this);
+    if (bytes == 0) return;
+    texts_ = std::make_unique_for_overwrite<char[]>(bytes);
+    char* next = texts_.get();
+    for (const auto text : kAuditTexts) {
+        std::string_view& view = this->*text;
+        view = {next, view.copy(next, view.size())};
+        next += view.size();
+    }
 }
 
-std::string AuditEvent::summary() const {
+std::string AuditFacts::trace() const {
+    return trace_id.empty() ? text_of(call_id) : std::string(trace_id);
+}
+
+std::string AuditFacts::summary() const {
     std::string out(type);
     if (!tool.empty()) {
         out += ' ';
@@ -66,7 +79,7 @@ std::string AuditEvent::summary() const {
     return out;
 }
 
-Object AuditEvent::to_json() const {
+Object AuditFacts::to_json() const {
     Object out;
     out.emplace("sequence", sequence);
     out.emplace("timestamp", iso_utc(at));

@@ -1,5 +1,7 @@
 #include <callgate/observer.h>
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace callgate {
@@ -78,6 +80,30 @@ TEST(Observer, LevelsAndEventsHaveTheirNames) {
     EXPECT_EQ(to_string(TelemetryEvent::Name::exception), "exception");
     EXPECT_EQ(to_string(TelemetryEvent::Name::retry), "retry");
     EXPECT_EQ(to_string(TelemetryEvent::Name::progress), "progress");
+}
+
+TEST(AuditEvent, ACopyOwnsItsTextsAndOutlivesWhatItWasMadeFrom) {
+    std::vector<AuditEvent> kept;
+    {
+        std::string tool = "a tool whose name is on the heap, since it is long";
+        std::string detail = "gone soon";
+        AuditEvent event;
+        event.tool = tool;
+        event.detail = detail;
+        kept.push_back(event);
+        kept.push_back(std::move(event));  // borrowed texts are copied by a move, too
+        tool.assign(tool.size(), '?');
+        detail.assign(detail.size(), '?');
+    }
+    kept.reserve(kept.capacity() + 1);
+    for (const AuditEvent& event : kept) {
+        EXPECT_EQ(event.tool, "a tool whose name is on the heap, since it is long");
+        EXPECT_EQ(event.detail, "gone soon");
+    }
+    AuditEvent assigned;
+    assigned = kept.front();
+    kept.clear();
+    EXPECT_EQ(assigned.detail, "gone soon");
 }
 
 }  // namespace

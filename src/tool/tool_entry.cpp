@@ -182,26 +182,39 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     entry->definition_hash_ = base::sha256(canonical);
     entry->live_ = std::make_unique<LiveState>(options.degraded_after, contract.breaker, contract.retry);
     entry->tool_ = std::move(tool);
+    entry->derive();
     return entry;
 }
 
-EffectClass ToolEntry::effect(std::string_view action) const noexcept {
+void ToolEntry::derive() {
+    const Contract& its = contract();
+    if (body() != nullptr) {
+        hooks_ = body()->hooks();
+        mode_ = body()->mode();
+    }
+    needs_scopes_ = !its.scopes.empty() || !its.action_scopes.empty();
+    notifies_ = std::ranges::find(its.capabilities, "notification") != its.capabilities.end();
+    own_name_ = name();
+    own_name_.remove_prefix(own_name_.rfind('/') + 1);  // none: npos + 1 is 0
+}
+
+EffectClass ToolEntry::effect_of(std::string_view action) const noexcept {
     const Contract& contract = tool_.contract;
     const auto found = contract.effect_map.find(action);
     return found != contract.effect_map.end() ? found->second : contract.effect;
 }
 
-Risk ToolEntry::risk(std::string_view action) const noexcept {
+Risk ToolEntry::risk_of(std::string_view action) const noexcept {
     const Contract& contract = tool_.contract;
     const auto found = contract.risk_map.find(action);
     return found != contract.risk_map.end() ? found->second : contract.risk.value_or(Risk::critical);
 }
 
-bool ToolEntry::knows_action(std::string_view action) const noexcept {
-    return actions_.empty() || std::ranges::binary_search(actions_, action, std::less<>{});
+bool ToolEntry::has_action(std::string_view action) const noexcept {
+    return std::ranges::binary_search(actions_, action, std::less<>{});
 }
 
-const std::string* ToolEntry::missing_scope(const ScopeSet& granted, std::string_view action) const noexcept {
+const std::string* ToolEntry::missing_of(const ScopeSet& granted, std::string_view action) const noexcept {
     const auto missing = [&](const ScopeSet& required) -> const std::string* {
         for (const std::string& scope : required.all()) {
             if (!granted.contains(scope)) return &scope;

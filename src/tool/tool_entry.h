@@ -38,12 +38,28 @@ public:
     const schema::Schema* output() const noexcept { return output_ ? &*output_ : nullptr; }
     const base::Sha256Digest& definition_hash() const noexcept { return definition_hash_; }
 
-    EffectClass effect(std::string_view action) const noexcept;
-    Risk risk(std::string_view action) const noexcept;
-    bool knows_action(std::string_view action) const noexcept;
+    // Asked for every call, so that the usual answer is found here.
+    EffectClass effect(std::string_view action) const noexcept {
+        return contract().effect_map.empty() ? contract().effect : effect_of(action);
+    }
+    Risk risk(std::string_view action) const noexcept {
+        return contract().risk_map.empty() && contract().risk ? *contract().risk : risk_of(action);
+    }
+    bool knows_action(std::string_view action) const noexcept {
+        return actions_.empty() || has_action(action);
+    }
     const std::vector<std::string>& actions() const noexcept { return actions_; }
     /// The first scope that the caller lacks for the action; null when all are granted.
-    const std::string* missing_scope(const ScopeSet& granted, std::string_view action) const noexcept;
+    const std::string* missing_scope(const ScopeSet& granted, std::string_view action) const noexcept {
+        return needs_scopes_ ? missing_of(granted, action) : nullptr;
+    }
+    /// As its body says; null and `pooled` without one.
+    const ActionHooks* hooks() const noexcept { return hooks_; }
+    RunMode mode() const noexcept { return mode_; }
+    /// It has the capability "notification".
+    bool notifies() const noexcept { return notifies_; }
+    /// Its name without the server's: "delete_file" of "files/delete_file".
+    std::string_view own_name() const noexcept { return own_name_; }
 
     /// What the caller may be told of: the tool's own scopes are granted, and those of at least one of its
     /// actions.
@@ -60,6 +76,11 @@ public:
 
 private:
     ToolEntry() = default;
+    void derive();
+    EffectClass effect_of(std::string_view action) const noexcept;
+    Risk risk_of(std::string_view action) const noexcept;
+    bool has_action(std::string_view action) const noexcept;
+    const std::string* missing_of(const ScopeSet& granted, std::string_view action) const noexcept;
 
     Tool tool_;
     std::optional<schema::Schema> input_;
@@ -70,6 +91,11 @@ private:
     std::optional<json::Pointer> resource_key_;
     std::optional<json::Pointer> blast_radius_;
     std::unique_ptr<LiveState> live_;
+    const ActionHooks* hooks_ = nullptr;
+    RunMode mode_ = RunMode::pooled;
+    bool needs_scopes_ = false;
+    bool notifies_ = false;
+    std::string_view own_name_;
 };
 
 }  // namespace callgate

@@ -236,7 +236,7 @@ void Oracle::check() {
         }
         if (event.type == "tool_call.attempted") heard.attempted.push_back(event.sequence);
         if (event.type == "gate.approved" && event.stage == "claim")
-            used_by_[event.approval_id].insert(event.call_id);
+            used_by_[std::string(event.approval_id)].insert(event.call_id);
     }
     check_heard();
     check_entries();

@@ -1,0 +1,48 @@
+#include "base/recycling.h"
+
+#include <array>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace callgate::base {
+namespace {
+
+struct Large {
+    std::array<char, 3000> bytes;
+};
+
+TEST(Recycling, GivesTheNextObjectTheMemoryOfTheLast) {
+    if (!kRecycles) GTEST_SKIP() << "under a sanitizer no memory is kept";
+    auto first = std::allocate_shared<Large>(RecyclingAllocator<Large>());
+    const void* const at = first.get();
+    first.reset();
+    const auto second = std::allocate_shared<Large>(RecyclingAllocator<Large>());
+    EXPECT_EQ(second.get(), at);
+}
+
+TEST(Recycling, TakesObjectsBackOnAnyThreadAndAfterTheirThreadsEnd) {
+    std::vector<std::shared_ptr<Large>> left;
+    for (int round = 0; round < 4; ++round) {
+        std::thread([&] {
+            for (int i = 0; i < 100; ++i)
+                left.push_back(std::allocate_shared<Large>(RecyclingAllocator<Large>()));
+            left.erase(left.begin(), left.begin() + 50);
+        }).join();
+    }
+    EXPECT_EQ(left.size(), 200U);
+    for (const auto& object : left) object->bytes.fill('x');
+    left.clear();
+}
+
+TEST(Recycling, ManyAtOnceComeFromOrdinaryMemory) {
+    RecyclingAllocator<Large> allocator;
+    Large* const several = allocator.allocate(3);
+    several[2].bytes.fill('x');
+    allocator.deallocate(several, 3);
+}
+
+}  // namespace
+}  // namespace callgate::base
