@@ -10,11 +10,11 @@ WallTime SystemClock::wall_now() const noexcept {
     return std::chrono::time_point_cast<microseconds>(std::chrono::system_clock::now());
 }
 
-MonotonicTime SystemClock::monotonic_now() const noexcept {
+[[gnu::hot]] MonotonicTime SystemClock::monotonic_now() const noexcept {
     return std::chrono::steady_clock::now();
 }
 
-Moment SystemClock::now() const noexcept {
+[[gnu::hot]] Moment SystemClock::now() const noexcept {
     struct Reading {
         MonotonicTime at{};
         std::chrono::system_clock::time_point wall{};

@@ -9,7 +9,7 @@ namespace callgate::json {
 namespace {
 
 void fill(Array& array, const Cell* cell);
-void fill(Object& object, const Cell* cell);
+[[gnu::hot]] void fill(Object& object, const Cell* cell);
 
 // Calls `put` with the cell's value in the form Boost.JSON stores it; containers are made empty and filled in
 // place, so that nothing is moved once it is built.

@@ -48,7 +48,7 @@ public:
     Tape& operator=(Tape&&) noexcept;
 
     /// False when the text breaks a rule; error() then says which and where.
-    bool scan(std::string_view text, const ParseLimits& limits);
+    [[gnu::hot]] bool scan(std::string_view text, const ParseLimits& limits);
 
     const Cell* root() const noexcept { return cells_.get(); }
 
@@ -83,6 +83,6 @@ private:
 };
 
 /// Build the Value the cells describe.
-Value to_value(const Cell* cell, boost::json::storage_ptr memory);
+[[gnu::hot]] Value to_value(const Cell* cell, boost::json::storage_ptr memory);
 
 }  // namespace callgate::json

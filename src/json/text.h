@@ -71,7 +71,7 @@ private:
         next_ = std::to_chars(next_, next_ + kMaxToken, number).ptr;
     }
 
-    void flush();
+    [[gnu::hot]] void flush();
     void put_quoted(std::string_view text, bool colon);
 
     std::string& out_;

@@ -26,7 +26,7 @@ public:
     AuditRing(const base::Clock& clock, std::size_t kept);
 
     /// Sets its sequence, and its time if it has none, and keeps a copy: the slots' own memory serves again.
-    void append(AuditEvent& event);
+    [[gnu::hot]] void append(AuditEvent& event);
     /// One after the other, with nothing between them.
     void append(std::vector<AuditEvent>&& events);
 
@@ -38,7 +38,7 @@ private:
     static constexpr std::size_t kPiece = 64;
     using Piece = std::array<PackedEvent, kPiece>;
 
-    void keep(AuditEvent& event);
+    [[gnu::hot]] void keep(AuditEvent& event);
 
     const base::Clock& clock_;
     const std::size_t kept_;

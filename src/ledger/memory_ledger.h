@@ -50,7 +50,7 @@ public:
     Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) override;
     Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) override;
     Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
-    Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
+    [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
     bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override;
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
 

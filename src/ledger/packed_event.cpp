@@ -32,13 +32,17 @@ void PackedEvent::pack(const AuditFacts& event) {
     autonomy_ = event.autonomy;
     has_key_ = event.has_key;
 
+    constexpr std::size_t kShort = 16;  // most are empty or a short name, and quicker copied here
     char* next = room_for(text_bytes(event));
     for (std::size_t i = 0; i < kAuditTexts.size(); ++i) {
         const std::string_view text = event.*kAuditTexts[i];
         sizes_[i] = static_cast<std::uint32_t>(text.size());
-        if (text.empty()) continue;
-        std::memcpy(next, text.data(), text.size());
-        next += text.size();
+        if (text.size() > kShort) {
+            std::memcpy(next, text.data(), text.size());
+            next += text.size();
+        } else {
+            for (const char c : text) *next++ = c;
+        }
     }
 }
 

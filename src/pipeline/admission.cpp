@@ -12,13 +12,13 @@
 namespace callgate::pipeline {
 namespace {
 
-std::optional<Step> check_loop(Call& call) {
+[[gnu::hot]] std::optional<Step> check_loop(Call& call) {
     const std::uint32_t limit = call.rules->config().limits.loop_repeats;
     if (limit == 0 || call.request.context->run_id.empty()) return std::nullopt;
     const std::string run = call.run_key();
     call.loop_hash =
-        json::hash(*call.arguments, call.core->hash_seed ^ std::hash<std::string>()(call.request.tool) ^
-                                        std::hash<std::string>()(call.request.action) * 31);
+        json::hash(*call.arguments, call.core->hash_seed ^ std::hash<std::string>()(call.outcome.tool) ^
+                                        std::hash<std::string>()(call.outcome.action) * 31);
     if (!call.core->policy.state().loops.looping(run, call.loop_hash, limit)) return std::nullopt;
     call.core->counters.gate.looped.add();
     return call.refuse(Error(ErrorCode::loop_detected,
@@ -26,7 +26,7 @@ std::optional<Step> check_loop(Call& call) {
                              {{"reason", "same_result"}, {"repeats", limit}}));
 }
 
-std::optional<Step> check_breaker(Call& call) {
+[[gnu::hot]] std::optional<Step> check_breaker(Call& call) {
     LiveState& live = call.tool->live();
     if (live.breaker_shut()) return std::nullopt;
     const LiveState::Passage passage = live.pass(call.core->clock().monotonic_now());
@@ -52,10 +52,7 @@ std::optional<Step> check_abandoned(Call& call) {
                              {{"reason", "abandoned_calls"}, {"limit", limit}}));
 }
 
-std::optional<Step> take_limits(Call& call) {
-    policy::Limiter& limiter = call.core->policy.state().limiter;
-    const policy::Limiter::Ask ask{call.tool.get(), call.request.context.get()};
-    if (limiter.unlimited(*call.rules, ask)) return std::nullopt;
+std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, const policy::Limiter::Ask& ask) {
     Result<void> entered;
     if (call.request.ticket.held()) {
         call.special().ticket = std::move(call.request.ticket);
@@ -73,7 +70,13 @@ std::optional<Step> take_limits(Call& call) {
     return call.refuse(std::move(entered.error()));
 }
 
-std::optional<Step> check_suppression(Call& call) {
+[[gnu::hot]] std::optional<Step> take_limits(Call& call) {
+    policy::Limiter& limiter = call.core->policy.state().limiter;
+    const policy::Limiter::Ask ask{call.tool, call.request.context.get()};
+    return limiter.unlimited(*call.rules, ask) ? std::nullopt : take_ticket(call, limiter, ask);
+}
+
+[[gnu::hot]] std::optional<Step> check_suppression(Call& call) {
     const policy::Question question = call.question();
     if (!policy::Suppression::concerns(*call.rules, question)) return std::nullopt;
     const auto block = call.core->policy.state().suppression.admit(*call.rules, question,

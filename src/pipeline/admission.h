@@ -7,6 +7,6 @@
 
 namespace callgate::pipeline {
 
-Step admit(Call& call);
+[[gnu::hot]] Step admit(Call& call);
 
 }  // namespace callgate::pipeline

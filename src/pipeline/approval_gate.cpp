@@ -40,7 +40,7 @@ std::optional<ledger::ApprovalVerdict> standing(const Approval& approval, base::
 std::string approval_digest(const Call& call, const CallId& asked_by) {
     const Context& context = *call.request.context;
     ledger::ActionIdentity action(ledger::RequestIdentity(call.tool->name(), call.tool->definition_hash(),
-                                                          call.request.action, *call.arguments),
+                                                          call.outcome.action, *call.arguments),
                                   context.tenant, context.principal, asked_by);
     action.server_identity = call.tool->contract().server;
     action.resolved_targets = {target_text(call)};
@@ -93,8 +93,8 @@ ledger::OpenApprovalRequest approval_request(Call& call) {
     approval.tenant = context.tenant;
     approval.requester = context.principal;
     approval.scopes = context.scopes;
-    approval.tool = call.request.tool;
-    approval.action = call.request.action;
+    approval.tool = call.outcome.tool;
+    approval.action = call.outcome.action;
     approval.arguments = *call.arguments;
     approval.digest = approval_digest(call, call.id);
     approval.risk = call.risk.risk;

@@ -74,7 +74,7 @@ std::string RunContext::call_id() const {
 }
 
 const std::string& RunContext::action() const {
-    return call_.request.action;
+    return call_.outcome.action;
 }
 
 std::chrono::nanoseconds RunContext::time_left() const {
@@ -151,7 +151,7 @@ Outcome RunContext::call(std::string_view tool, Args args) {
 AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
                            std::string probed_call)
     : call_(std::move(call)),
-      tool_(call_->tool),
+      tool_(call_->tool->shared_from_this()),
       arguments_(call_->outcome.arguments),
       errand_(errand),
       number_(number),

@@ -99,6 +99,6 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
 void give_up(Call& call);
 
 /// The tool's code with everything it may throw turned into a failure.
-ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context);
+[[gnu::hot]] ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context);
 
 }  // namespace callgate::pipeline

@@ -7,7 +7,7 @@
 namespace callgate::pipeline {
 
 Step authorize(Call& call) {
-    const std::string* missing = call.tool->missing_scope(call.request.context->scopes, call.request.action);
+    const std::string* missing = call.tool->missing_scope(call.request.context->scopes, call.outcome.action);
     if (missing == nullptr) {
         call.note("authorize", "granted");
         return Step::next;

@@ -13,6 +13,6 @@ struct AuthorizeCounters {
     Counter hidden;
 };
 
-Step authorize(Call& call);
+[[gnu::hot]] Step authorize(Call& call);
 
 }  // namespace callgate::pipeline

@@ -9,7 +9,6 @@ namespace callgate {
 namespace {
 
 using pipeline::Call;
-using pipeline::Request;
 
 // Rates and budgets are taken for all calls before the first begins: a batch cannot run half way into a
 // limit. A ticket for each call; none at all if nothing limits them.
@@ -78,9 +77,9 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             ++progress.running;
         }
         const auto call = make_call();
-        Request& request = call->request;
-        request.tool = std::move(calls[i].tool);
-        request.action = std::move(calls[i].action);
+        call->outcome.tool = std::move(calls[i].tool);
+        call->outcome.action = std::move(calls[i].action);
+        pipeline::Order& request = call->request;
         request.arguments = std::move(calls[i].arguments);
         request.timeout = calls[i].timeout;
         request.context = shared;

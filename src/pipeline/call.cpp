@@ -69,7 +69,14 @@ Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
     started_wall = now.wall;
     id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
+    outcome.action = "call";
     observers = core->observers();
+}
+
+void Call::prepare(Request what) {
+    outcome.tool = std::move(what.tool);
+    outcome.action = std::move(what.action);
+    request = std::move(what);
 }
 
 void Call::begin() {
@@ -85,7 +92,7 @@ void Call::begin() {
 }
 
 Call::~Call() {
-    disarm();
+    if (armed_) disarm();
 }
 
 void Call::start(Done done) {
@@ -137,15 +144,23 @@ void Call::run() {
 void Call::rest() {
     handed_out = true;
     if (!workspace_) return;
-    if (rules != nullptr && !kept_rules_) kept_rules_ = workspace_->rules;
+    keep();
     core->give_back(std::move(workspace_));
+}
+
+void Call::keep() {
+    if (rules != nullptr && !kept_rules_) kept_rules_ = workspace_->rules;
+    if (tool != nullptr && !kept_tool_) kept_tool_ = tool->shared_from_this();
 }
 
 void Call::finish() {
     const auto self = std::move(kept_);  // until this function is done
-    disarm();
+    if (armed_) disarm();
     attempt = nullptr;
-    if (workspace_) core->give_back(std::move(workspace_));
+    if (workspace_) {
+        if (handed_out) keep();
+        core->give_back(std::move(workspace_));
+    }
     run_.store(Run::over, std::memory_order_release);
     if (handed_out) run_.notify_all();  // or nobody else can be waiting
     if (done_) {
@@ -252,7 +267,6 @@ void Call::arm() {
 }
 
 void Call::disarm() {
-    if (!armed_) return;
     armed_ = false;
     core->not_waiting(*this);
     core->timers().cancel(timer_);
@@ -342,7 +356,7 @@ std::string Call::run_key() const {
 }
 
 policy::Question Call::question() const {
-    return {*tool, request.action, *arguments, *request.context, effect, started_wall};
+    return {*tool, outcome.action, *arguments, *request.context, effect, started_wall};
 }
 
 std::shared_ptr<const Value> Call::arguments_as_they_came() const {

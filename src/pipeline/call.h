@@ -51,13 +51,12 @@ enum class Purpose : std::uint8_t {
 /// The caller's context. It never changes once a call has it, and the calls of a batch share one.
 using SharedContext = std::shared_ptr<const Context>;
 /// Of a caller that says nothing about itself.
-SharedContext usual_context() noexcept;
+[[gnu::hot]] SharedContext usual_context() noexcept;
 /// With "local" where no principal is named.
 SharedContext share(Context context);
 
-struct Request {
-    std::string tool;
-    std::string action = "call";
+/// What a call is asked to do, but for the names of its tool and action: those its outcome has.
+struct Order {
     Args arguments;
     SharedContext context = usual_context();
     Purpose purpose = Purpose::execute;
@@ -71,6 +70,11 @@ struct Request {
     std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
     policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
     std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
+};
+
+struct Request : Order {
+    std::string tool;
+    std::string action = "call";
 };
 
 /// What only some calls come to have: those with a key, an approval or a limit, and those that fail. Made when
@@ -103,18 +107,20 @@ class Call final : public ledger::Waiter {
 public:
     using Done = std::function<void(Call&)>;
 
-    /// `request` is filled in before the call begins.
-    explicit Call(std::shared_ptr<Runtime::Core> owner);
-    ~Call() override;
+    /// The outcome's names and `request` are filled in before the call begins.
+    [[gnu::hot]] explicit Call(std::shared_ptr<Runtime::Core> owner);
+    [[gnu::hot]] ~Call() override;
+
+    void prepare(Request what);
 
     // Driving.
 
     /// Begins the call. `done` is called once, on the thread where it ends, perhaps before this returns.
     void start(Done done);
     /// Begins the call and waits for its end.
-    Outcome run_to_end();
+    [[gnu::hot]] Outcome run_to_end();
     /// Of a call that is over; once.
-    Outcome take_outcome() noexcept;
+    [[gnu::hot]] Outcome take_outcome() noexcept;
     void wake() override;
     bool over() const noexcept { return run_.load(std::memory_order_acquire) == Run::over; }
     void wait() const;
@@ -143,7 +149,7 @@ public:
     bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
     std::chrono::nanoseconds time_left() const;
     /// Masks what must not be seen; its secrets are those this call has used so far.
-    redact::Redactor redactor() const;
+    [[gnu::hot]] redact::Redactor redactor() const;
     redact::SecretSet& secrets();
     bool has_secrets() const noexcept { return uses_secrets_.load(std::memory_order_acquire); }
     void mask_preview();
@@ -151,7 +157,7 @@ public:
     std::shared_ptr<const Value> arguments_as_they_came() const;
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-    policy::Question question() const;
+    [[gnu::hot]] policy::Question question() const;
     /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
     std::string run_key() const;
     Special& special() {
@@ -170,7 +176,7 @@ public:
 
     std::shared_ptr<Runtime::Core> core;
     const Runtime::Core::Observers* observers = nullptr;  ///< null: nobody watches
-    Request request;
+    Order request;
     CallId id{};
     base::MonotonicTime started{};
     base::WallTime started_wall{};
@@ -182,7 +188,7 @@ public:
     bool handed_out = false;  ///< somebody else may have a hold of this call: it has waited, or its tool did
 
     // resolve
-    std::shared_ptr<const ToolEntry> tool;
+    const ToolEntry* tool = nullptr;
     EffectClass effect = EffectClass::unsafe;
     // validate
     const Value* arguments = nullptr;  ///< the outcome's, once they were found valid
@@ -232,13 +238,14 @@ public:
 
 private:
     friend class Runtime::Core;
-    void begin();
-    void run();
+    [[gnu::hot]] void begin();
+    [[gnu::hot]] void run();
     [[gnu::cold]] void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
-    void finish();
+    [[gnu::hot]] void finish();
     void disarm();
     void rest();
-    void settle_deadline();
+    void keep();
+    [[gnu::hot]] void settle_deadline();
 
     enum class Run : std::uint8_t { waiting, running, woken, over };
     std::atomic<Run> run_{Run::running};
@@ -251,7 +258,9 @@ private:
     std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
     std::unique_ptr<Special> special_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;
-    std::shared_ptr<const policy::Compiled> kept_rules_;  // of a call that waits: the workspace's go with it
+    // Of a call that outlives its loan: what it has from the workspace.
+    std::shared_ptr<const policy::Compiled> kept_rules_;
+    std::shared_ptr<const ToolEntry> kept_tool_;
     bool armed_ = false;
     bool has_deadline_ = false;
     TimerId timer_ = 0;

@@ -33,7 +33,7 @@ Step begin_claim(Call& call) {
     row.owner = call.core->owner;
     row.definition_hash = call.tool->definition_hash();
     row.policy_rev = call.rules->revision();
-    row.action = call.request.action;
+    row.action = call.outcome.action;
     row.arguments = call.outcome.arguments;
     request.approval = call.special().approval_use;
     if (CALLGATE_GUARD(record_before_effect)) {

@@ -17,6 +17,6 @@ struct ClaimCounters {
     Counter ledger_down;
 };
 
-Step claim(Call& call);
+[[gnu::hot]] Step claim(Call& call);
 
 }  // namespace callgate::pipeline

@@ -10,6 +10,6 @@ struct ClassifyCounters {
     Counter raised;
 };
 
-Step classify(Call& call);
+[[gnu::hot]] Step classify(Call& call);
 
 }  // namespace callgate::pipeline

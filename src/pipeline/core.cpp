@@ -29,6 +29,7 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       pool(pool_options(options)),
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
+    watch_tools(registry);
     for (auto& observer : options.observers) observe(observer);
 }
 
@@ -52,6 +53,7 @@ Registry& Runtime::Core::make_registry(std::string_view tenant) {
         Registry::Options of_tenant;
         of_tenant.name = std::string(tenant);
         made = std::make_unique<Registry>(of_tenant);
+        watch_tools(*made);
         has_tenants_.store(true, std::memory_order_release);
     }
     return *made;
@@ -64,7 +66,7 @@ std::shared_ptr<pipeline::Call> Runtime::Core::make_call() {
 
 Outcome Runtime::Core::run(pipeline::Request request) {
     const auto call = make_call();
-    call->request = std::move(request);
+    call->prepare(std::move(request));
     return call->run_to_end();
 }
 
@@ -91,13 +93,49 @@ std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
 
 void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
     constexpr std::size_t kKept = 64;
-    Workspace* none = nullptr;
-    if (spare_.compare_exchange_strong(none, workspace.get(), std::memory_order_release)) {
-        (void)workspace.release();
-        return;
+    const std::uint64_t version = tools_version_.load();
+    if (workspace->tools_seen != version) {
+        workspace->tools.clear();
+        workspace->tools_seen = version;
     }
-    const std::lock_guard lock(workspaces_mutex_);
-    if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
+    Workspace* none = nullptr;
+    if (spare_.compare_exchange_strong(none, workspace.get())) {
+        (void)workspace.release();
+    } else {
+        const std::lock_guard lock(workspaces_mutex_);
+        if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
+    }
+    // Changed since it was looked at: whoever changed it may have seen no workspace here yet.
+    if (tools_version_.load() != version) [[unlikely]] drop_idle_tools();
+}
+
+void Runtime::Core::watch_tools(Registry& of) {
+    tool_watches_.push_back(of.on_change([this](const RegistryChange& change) {
+        if (change.what == RegistryChange::What::health) return;
+        tools_version_.fetch_add(1);
+        drop_idle_tools();
+    }));
+}
+
+const ToolEntry* Runtime::Core::find_tool(Workspace& workspace, const Registry& of, std::string_view name) {
+    const std::uint64_t version = tools_version_.load();
+    if (workspace.tools_seen != version) {
+        workspace.tools.clear();
+        workspace.tools_seen = version;
+    }
+    return workspace.tools.find(of, name);
+}
+
+// A tool that was removed goes when its last call has ended: no workspace may hold on to it.
+void Runtime::Core::drop_idle_tools() {
+    std::vector<std::unique_ptr<Workspace>> idle;
+    if (auto* spare = spare_.exchange(nullptr)) idle.emplace_back(spare);
+    {
+        const std::lock_guard lock(workspaces_mutex_);
+        for (auto& workspace : workspaces_) idle.push_back(std::move(workspace));
+        workspaces_.clear();
+    }
+    for (auto& workspace : idle) give_back(std::move(workspace));
 }
 
 void Runtime::Core::observe(std::shared_ptr<Observer> observer) {

@@ -31,6 +31,7 @@
 #include "pipeline/counters.h"
 #include "pipeline/log_line_text.h"
 #include "pipeline/timers.h"
+#include "pipeline/tool_cache.h"
 #include "pipeline/worker_pool.h"
 
 namespace callgate {
@@ -73,11 +74,11 @@ public:
     ledger::Ledger& ledger() const noexcept { return *parts.ledger; }
     pipeline::Timers& timers() const noexcept { return *parts.timers; }
 
-    Registry& registry_of(std::string_view tenant);
+    [[gnu::hot]] Registry& registry_of(std::string_view tenant);
     Registry& make_registry(std::string_view tenant);
 
     /// A call whose request is still to be filled in.
-    std::shared_ptr<pipeline::Call> make_call();
+    [[gnu::hot]] std::shared_ptr<pipeline::Call> make_call();
     Outcome run(pipeline::Request request);
     /// Blocks until the call is over. On a thread that others may need meanwhile, it makes room for them.
     void wait_for(pipeline::Call& call);
@@ -89,9 +90,13 @@ public:
         schema::Scratch scratch;
         pipeline::LineText line;
         std::shared_ptr<const policy::Compiled> rules;
+        pipeline::ToolCache tools;
+        std::uint64_t tools_seen = 0;  ///< the version of the registries that `tools` is from
     };
-    std::unique_ptr<Workspace> lend();
-    void give_back(std::unique_ptr<Workspace> workspace);
+    /// Valid while the workspace is on loan.
+    [[gnu::hot]] const ToolEntry* find_tool(Workspace& workspace, const Registry& registry, std::string_view name);
+    [[gnu::hot]] std::unique_ptr<Workspace> lend();
+    [[gnu::hot]] void give_back(std::unique_ptr<Workspace> workspace);
     std::uint64_t hash_seed;
 
     // Who watches.
@@ -127,6 +132,11 @@ private:
     bool wait_on_io_thread(pipeline::Call& call);
     void stop_io();
 
+    void watch_tools(Registry& registry);
+    void drop_idle_tools();
+
+    std::atomic<std::uint64_t> tools_version_{0};  // of all registries together
+    std::vector<std::shared_ptr<void>> tool_watches_;
     std::atomic<Workspace*> spare_{nullptr};  // the usual case: one at a time
     std::mutex workspaces_mutex_;
     std::vector<std::unique_ptr<Workspace>> workspaces_;

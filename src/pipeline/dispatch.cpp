@@ -128,7 +128,7 @@ Step compensating(Call& call) {
     return failed(call, std::move(call.special().last_failure));
 }
 
-Step handle(Call& call, ToolReturn&& answer) {
+[[gnu::hot]] Step handle(Call& call, ToolReturn&& answer) {
     if (answer) [[likely]] {
         ToolResult& result = call.outcome.result;
         result.value.swap(answer->value);  // the cheaper way: nothing is in it yet
@@ -146,7 +146,7 @@ Step handle(Call& call, ToolReturn&& answer) {
     return undo_or_fail(call);
 }
 
-Step begin_attempt(Call& call) {
+[[gnu::hot]] Step begin_attempt(Call& call) {
     if (call.request.context->cancel.stop_requested() || call.cancel_wanted()) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
         return call.end(State::cancelled,
@@ -165,7 +165,7 @@ Step begin_attempt(Call& call) {
     call.needs_dispatch = true;  // the claim came with the first dispatch; each further one passes the fence
     if (call.tool->mode() == RunMode::inlined) {
         RunContext context(call, call.tries, true);
-        return handle(call, run_guarded(*call.tool->body(), call.arguments->get_object(), context));
+        return handle(call, run_guarded(*call.tool->runner(), call.arguments->get_object(), context));
     }
     call.phase = kRunning;
     if (auto error = begin(call, Errand::run, call.attempts)) {

@@ -18,6 +18,6 @@ struct DispatchCounters {
     Counter fenced;  ///< another owner had taken the call over
 };
 
-Step dispatch(Call& call);
+[[gnu::hot]] Step dispatch(Call& call);
 
 }  // namespace callgate::pipeline

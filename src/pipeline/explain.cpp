@@ -16,7 +16,7 @@ CallExplanation Runtime::Core::explain(pipeline::Request request, std::optional<
                   pipeline::kStages[2].name == "validate" && pipeline::kStages[3].name == "classify");
 
     const auto call = make_call();
-    call->request = std::move(request);
+    call->prepare(std::move(request));
     call->observers = nullptr;
     if (at) call->started_wall = *at;
 

@@ -54,7 +54,7 @@ void no_preview(Call& call) {
     call.outcome.preview->supported = false;
 }
 
-Step decide(Call& call) {
+[[gnu::hot]] Step decide(Call& call) {
     call.answer = policy::decide(*call.rules, call.question(), call.risk.risk);
     if (call.request.context->trace) {
         call.note("gate", to_string(call.answer.gate),

@@ -23,6 +23,6 @@ struct GateCounters {
     Counter waited_for_resource;
 };
 
-Step gate(Call& call);
+[[gnu::hot]] Step gate(Call& call);
 
 }  // namespace callgate::pipeline

@@ -8,7 +8,7 @@ namespace callgate::pipeline {
 
 ledger::KeyScope key_scope(const Call& call) {
     const Context& context = *call.request.context;
-    return {context.tenant, context.principal, call.request.tool, context.idempotency_key};
+    return {context.tenant, context.principal, call.outcome.tool, context.idempotency_key};
 }
 
 std::string target_text(const Call& call) {
@@ -22,7 +22,7 @@ void need_fingerprint(Call& call) {
     call.has_fingerprint = true;
     const std::string target = target_text(call);
     call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
-        call.tool->name(), call.tool->definition_hash(), call.request.action, *call.arguments, target));
+        call.tool->name(), call.tool->definition_hash(), call.outcome.action, *call.arguments, target));
     call.special().request_hash = base::hex_encode(
         std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
 }

@@ -32,7 +32,7 @@ public:
     void write(const Object& arguments) { put(arguments, 0); }
 
 private:
-    void put(const Value& value, std::size_t depth) {
+    [[gnu::hot]] void put(const Value& value, std::size_t depth) {
         switch (value.kind()) {
             case boost::json::kind::null: return text_.token("None");
             case boost::json::kind::bool_: return text_.token(value.get_bool() ? "True" : "False");
@@ -45,16 +45,14 @@ private:
         }
     }
 
-    void put(const Object& object, std::size_t depth) {
+    [[gnu::hot]] void put(const Object& object, std::size_t depth) {
         if (depth > kMaxDepth) return text_.token("...");
         text_.token("{");
         bool first = true;
         for (const auto& member : object) {
             if (text_.full()) return;
-            if (!first) text_.token(", ");
+            put_name(member.key(), first);
             first = false;
-            put_string(member.key());
-            text_.token(": ");
             if (masked_by_name(member.key(), member.value())) {
                 text_.string(redact::kMarker);
             } else {
@@ -75,6 +73,13 @@ private:
             put(item, depth + 1);
         }
         text_.token("]");
+    }
+
+    void put_name(std::string_view text, bool first) {
+        if (secrets_ && redactor_.finds_secret(text)) [[unlikely]] {
+            return text_.name(redactor_.redact_text(text), first);
+        }
+        text_.name(text, first);
     }
 
     void put_string(std::string_view text) {
@@ -100,7 +105,6 @@ private:
 
 void put_head(LineText& out, std::string_view event, std::string_view tool) {
     out.token(event);
-    out.token(" tool=");
     out.escaped(tool, kLogNameCharacters, {.spaces = true});
 }
 
@@ -130,7 +134,7 @@ void put_refused(LineText& out, const Value& arguments) {
 
 void tool_call_line(LineText& out, std::string_view tool, const Value& arguments,
                     const redact::Redactor& redactor) {
-    put_head(out, "TOOL_CALL", tool);
+    put_head(out, "TOOL_CALL tool=", tool);
     out.token(" args=");
     const Object* const object = arguments.if_object();
     if (object == nullptr) return put_refused(out, arguments);
@@ -141,7 +145,7 @@ void tool_call_line(LineText& out, std::string_view tool, const Value& arguments
 
 void tool_success_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                        std::string_view content) {
-    put_head(out, "TOOL_SUCCESS", tool);
+    put_head(out, "TOOL_SUCCESS tool=", tool);
     put_duration(out, duration);
     if (content.empty()) return;
     out.token(" content='");
@@ -151,7 +155,7 @@ void tool_success_line(LineText& out, std::string_view tool, std::chrono::nanose
 
 void tool_failed_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                       std::string_view s2_code, std::string_view message) {
-    put_head(out, "TOOL_FAILED", tool);
+    put_head(out, "TOOL_FAILED tool=", tool);
     put_duration(out, duration);
     out.token(" error=[");
     out.token(s2_code);
@@ -161,7 +165,7 @@ void tool_failed_line(LineText& out, std::string_view tool, std::chrono::nanosec
 
 void tool_stack_line(LineText& out, std::string_view tool, std::string_view exception_type,
                      const Array& frames) {
-    put_head(out, "TOOL_STACK", tool);
+    put_head(out, "TOOL_STACK tool=", tool);
     out.token(" exception=");
     out.escaped(exception_type, kLogNameCharacters, {.spaces = true});
     out.token(" stack=");
@@ -177,7 +181,7 @@ void tool_stack_line(LineText& out, std::string_view tool, std::string_view exce
 }
 
 void security_warning_line(LineText& out, std::string_view tool, std::string_view principal) {
-    put_head(out, "SECURITY_WARNING", tool);
+    put_head(out, "SECURITY_WARNING tool=", tool);
     out.token(" principal=");
     out.escaped(principal, kLogNameCharacters, {.spaces = true});
     out.token(" Call of a tool that is not registered: blocked");

@@ -106,13 +106,35 @@ Character first_of(std::string_view text, char quote) {
 
 }  // namespace
 
-std::size_t LineText::copy_plain(std::string_view text, std::uint8_t where) noexcept {
+inline std::size_t LineText::copy_plain(std::string_view text, std::uint8_t where) noexcept {
     const std::size_t most = std::min(text.size(), room());
     char* const to = next_;
     std::size_t i = 0;
     for (; i < most && (kPlain[static_cast<unsigned char>(text[i])] & where) != 0; ++i) to[i] = text[i];
     next_ = to + i;
     return i;
+}
+
+// The usual name, all plain, in one go: comma, quotes, colon.
+void LineText::name(std::string_view text, bool first) {
+    char* const begin = next_;
+    if (!full_ && text.size() + 6 <= room()) [[likely]] {
+        if (!first) {
+            *next_++ = ',';
+            *next_++ = ' ';
+        }
+        *next_++ = '\'';
+        if (copy_plain(text, kInString) == text.size()) [[likely]] {
+            *next_++ = '\'';
+            *next_++ = ':';
+            *next_++ = ' ';
+            return;
+        }
+        next_ = begin;
+    }
+    if (!first) token(", ");
+    string(text);
+    token(": ");
 }
 
 void LineText::end_part() noexcept {

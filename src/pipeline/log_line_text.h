@@ -39,16 +39,18 @@ public:
         std::memcpy(next_, text.data(), text.size());
         next_ += text.size();
     }
-    void integer(std::int64_t number);
+    [[gnu::hot]] void integer(std::int64_t number);
     void integer(std::uint64_t number);
     void real(double number);
-    void string(std::string_view text);
+    [[gnu::hot]] void string(std::string_view text);
+    /// A member's name, with what stands before and after it.
+    [[gnu::hot]] void name(std::string_view text, bool first);
     /// The first `max_characters` of the text; then "...".
-    void escaped(std::string_view text, std::size_t max_characters, EscapeRule rule);
+    [[gnu::hot]] void escaped(std::string_view text, std::size_t max_characters, EscapeRule rule);
 
     /// From here on at most so many bytes, until end_part(), which puts "..." after a part that was cut.
     void begin_part(std::size_t max_bytes) noexcept { end_ = next_ + std::min(max_bytes, room()); }
-    void end_part() noexcept;
+    [[gnu::hot]] void end_part() noexcept;
     /// Something did not fit; nothing is written any more.
     bool full() const noexcept { return full_; }
 

@@ -1,5 +1,7 @@
 #include "pipeline/projection.h"
 
+#include <array>
+#include <charconv>
 #include <exception>
 
 #include <fmt/format.h>
@@ -75,8 +77,8 @@ private:
 TelemetryEvent telemetry(const Call& call, TelemetryEvent::Name name) {
     // All members by name: what is left out would be cleared first.
     return {.name = name,
-            .tool = call.request.tool,
-            .action = call.request.action,
+            .tool = call.outcome.tool,
+            .action = call.outcome.action,
             .call_id = call.id,
             .trace_id = call.request.context->trace_id,
             .at = call.started_wall,
@@ -88,24 +90,29 @@ TelemetryEvent telemetry(const Call& call, TelemetryEvent::Name name) {
             .result = nullptr};
 }
 
-// What the success line shows of a result; `made` holds the text if it has to be made.
-std::string_view success_text(const Call& call, std::string& made) {
-    const Value& value = call.outcome.result.value;
-    if (call.outcome.result.blocks.empty()) {
-        if (const auto* number = value.if_int64()) {
-            made = std::to_string(*number);
-            return made;
+// What the success line shows of a result.
+class ContentText {
+public:
+    explicit ContentText(const Call& call) {
+        const ToolResult& result = call.outcome.result;
+        if (!result.blocks.empty()) {
+            view_ = made_ = Outcome(call.told).text();
+        } else if (const auto* text = result.value.if_string()) {
+            view_ = *text;
+        } else if (const auto* number = result.value.if_int64()) {
+            const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *number).ptr;
+            view_ = {digits_.data(), static_cast<std::size_t>(end - digits_.data())};
+        } else if (!result.value.is_null()) {
+            view_ = made_ = json::write(result.value);
         }
-        if (const auto* text = value.if_string()) return {text->data(), text->size()};
-        if (value.is_null()) return {};
     }
-    if (call.outcome.result.blocks.empty()) {
-        json::write(value, made);
-    } else {
-        made = Outcome(call.told).text();
-    }
-    return made;
-}
+    std::string_view view() const noexcept { return view_; }
+
+private:
+    std::array<char, 24> digits_;
+    std::string made_;
+    std::string_view view_;
+};
 
 void log(Call& call, LogLevel level, std::string_view line) {
     tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
@@ -126,7 +133,7 @@ void log_stack(Call& call) {
     const Value* const type = details.if_contains("exception_type");
     if (stack == nullptr || !stack->is_array() || type == nullptr || !type->is_string()) return;
     LineText& line = fresh_line(call);
-    tool_stack_line(line, call.request.tool, type->get_string(), stack->get_array());
+    tool_stack_line(line, call.outcome.tool, type->get_string(), stack->get_array());
     log(call, LogLevel::warning, line.view());
 }
 
@@ -172,9 +179,9 @@ void project_call_line(Call& call) {
     if (!logs(call)) return;
     LineText& line = fresh_line(call);
     if (call.arguments) {
-        tool_call_line(line, call.request.tool, *call.arguments, call.redactor());
+        tool_call_line(line, call.outcome.tool, *call.arguments, call.redactor());
     } else {
-        tool_call_line(line, call.request.tool, raw_arguments(call), call.redactor());
+        tool_call_line(line, call.outcome.tool, raw_arguments(call), call.redactor());
     }
     log(call, LogLevel::info, line.view());
 }
@@ -183,7 +190,7 @@ void project_security_warning(Call& call) {
     if (call.observers == nullptr) return;
     project_call_line(call);  // what is warned of stands before the warning
     LineText& line = fresh_line(call);
-    security_warning_line(line, call.request.tool, call.request.context->principal);
+    security_warning_line(line, call.outcome.tool, call.request.context->principal);
     log(call, LogLevel::warning, line.view());
 }
 
@@ -199,7 +206,7 @@ void project_progress(Call& call, Progress progress) {
     const std::lock_guard lock(call.shared.mutex);
     if (call.shared.ended) return;
     progress.call_id = base::Uuid{call.id}.to_string();
-    progress.tool = call.request.tool;
+    progress.tool = call.outcome.tool;
     progress.sequence = ++call.shared.progress;
     if (call.shared.secrets) {
         const redact::Redactor redactor(call.shared.secrets->index());
@@ -246,15 +253,15 @@ void project_end(Call& call) {
     if (!logs(call)) return;
     project_call_line(call);
     if (outcome.succeeded) {
-        std::string made;
+        const ContentText content(call);
         LineText& line = fresh_line(call);
-        tool_success_line(line, call.request.tool, outcome.duration, success_text(call, made));
+        tool_success_line(line, call.outcome.tool, outcome.duration, content.view());
         log(call, LogLevel::info, line.view());
     } else {
         log_stack(call);
         LineText& line = fresh_line(call);
-        const std::string message = base::s2_text(*outcome.error, call.request.tool);
-        tool_failed_line(line, call.request.tool, outcome.duration,
+        const std::string message = base::s2_text(*outcome.error, call.outcome.tool);
+        tool_failed_line(line, call.outcome.tool, outcome.duration,
                          base::s2_code(outcome.error->code, facts_of(call)), message);
         log(call, LogLevel::warning, line.view());
     }
@@ -296,8 +303,8 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.run_id = context.run_id;
     event.task_id = context.task_id;
     event.step_id = context.step_id;
-    event.tool = call.request.tool;
-    event.action = call.request.action;
+    event.tool = call.outcome.tool;
+    event.action = call.outcome.action;
     if (call.tool) event.connector_id = call.tool->contract().connector_id;
 }
 

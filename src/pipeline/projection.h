@@ -12,23 +12,23 @@
 namespace callgate::pipeline {
 
 /// Telemetry `start`.
-void project_start(Call& call);
+[[gnu::hot]] void project_start(Call& call);
 /// The TOOL_CALL line, once.
-void project_call_line(Call& call);
+[[gnu::hot]] void project_call_line(Call& call);
 void project_security_warning(Call& call);
 void project_retry(Call& call);
 void project_progress(Call& call, Progress progress);
 /// Telemetry `stop` or `exception`, the TOOL_SUCCESS or TOOL_FAILED line, and the count.
-void project_end(Call& call);
+[[gnu::hot]] void project_end(Call& call);
 /// An audit event that is on the record, to the observers.
-void project_audit(Runtime::Core& core, const AuditEvent& event);
+[[gnu::hot]] void project_audit(Runtime::Core& core, const AuditEvent& event);
 
 /// An event about this call, which it borrows its texts from.
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage);
-void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
+[[gnu::hot]] void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
                 std::string_view stage);
 /// The event that ends it.
-void fill_terminal_event(AuditEvent& event, const Call& call);
+[[gnu::hot]] void fill_terminal_event(AuditEvent& event, const Call& call);
 
 }  // namespace callgate::pipeline

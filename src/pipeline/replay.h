@@ -18,6 +18,6 @@ struct ReplayCounters {
     Counter unknown;
 };
 
-Step replay(Call& call);
+[[gnu::hot]] Step replay(Call& call);
 
 }  // namespace callgate::pipeline

@@ -11,9 +11,9 @@ namespace {
 Step not_found(Call& call, const Registry& registry) {
     call.core->counters.resolve.not_found.add();
     project_security_warning(call);
-    std::string message = fmt::format("Tool not found: {}.", call.request.tool);
+    std::string message = fmt::format("Tool not found: {}.", call.outcome.tool);
     Object details{{"reason", "not_registered"}};
-    const auto names = registry.suggestions(call.request.tool, *call.request.context);
+    const auto names = registry.suggestions(call.outcome.tool, *call.request.context);
     if (!names.empty()) {
         message += fmt::format(" Did you mean: {}?", fmt::join(names, ", "));
         Array list;
@@ -43,15 +43,15 @@ Step resolve(Call& call) {
                   {{"reason", "nesting_too_deep"}}));
     }
     if (call.request.direct) {
-        call.tool = call.request.direct;
+        call.tool = call.request.direct.get();
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
-        call.tool = registry.find(call.request.tool);
-        if (!call.tool) return not_found(call, registry);
+        call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
+        if (call.tool == nullptr) return not_found(call, registry);
     }
     const ToolEntry& tool = *call.tool;
-    call.effect = tool.effect(call.request.action);
-    call.outcome.server = tool.contract().server;
+    call.effect = tool.effect(call.outcome.action);
+    if (!tool.contract().server.empty()) call.outcome.server = tool.contract().server;
     call.outcome.in_process = tool.contract().provider == ProviderType::native;
     call.outcome.effectful = call.effectful();
 
@@ -79,14 +79,14 @@ Step resolve(Call& call) {
         return call.refuse(Error(ErrorCode::no_implementation,
                                  fmt::format("The tool {} has no implementation.", tool.name())));
     }
-    if (!tool.knows_action(call.request.action)) {
+    if (!tool.knows_action(call.outcome.action)) {
         counters.unknown_action.add();
         return call.refuse(Error(ErrorCode::unknown_action,
                                  fmt::format("The tool {} has no action '{}'; it has: {}.", tool.name(),
-                                             call.request.action, fmt::join(tool.actions(), ", ")),
+                                             call.outcome.action, fmt::join(tool.actions(), ", ")),
                                  {{"reason", "unknown_action"}}));
     }
-    call.note("resolve", "found", std::string(to_string(tool.contract().provider)));
+    if (call.request.context->trace) call.note("resolve", "found", to_string(tool.contract().provider));
     return Step::next;
 }
 

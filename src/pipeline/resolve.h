@@ -18,7 +18,7 @@ struct ResolveCounters {
     Counter no_implementation;
 };
 
-Step resolve(Call& call);
+[[gnu::hot]] Step resolve(Call& call);
 
 /// The answer that an unknown name gets; also for tools that the caller may not know of.
 Step refuse_as_unknown(Call& call);

@@ -55,16 +55,16 @@ Approvals& Runtime::approvals() {
     return *approvals_;
 }
 
-Outcome Runtime::call(std::string_view tool, Args arguments) {
+[[gnu::hot]] Outcome Runtime::call(std::string_view tool, Args arguments) {
     const auto call = core_->make_call();
-    call->request.tool = tool;
+    call->outcome.tool = tool;
     call->request.arguments = std::move(arguments);
     return call->run_to_end();
 }
 
-Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
+[[gnu::hot]] Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
     const auto call = core_->make_call();
-    call->request.tool = tool;
+    call->outcome.tool = tool;
     call->request.arguments = std::move(arguments);
     call->request.context = pipeline::share(std::move(context));
     return call->run_to_end();
@@ -147,7 +147,7 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
 void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done) {
     request.arguments.own();
     const auto call = core_->make_call();
-    call->request = make_request(std::move(request), std::move(context));
+    call->prepare(make_request(std::move(request), std::move(context)));
     call->start([done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); });
 }
 

@@ -36,7 +36,7 @@ void note_health(Call& call) {
     } else if (call.probes_breaker) {
         live.give_probe_back();
     }
-    if (changed) call.core->registry_of(call.request.context->tenant).health_changed(call.request.tool);
+    if (changed) call.core->registry_of(call.request.context->tenant).health_changed(call.outcome.tool);
 }
 
 void note_loop(Call& call) {
@@ -100,14 +100,12 @@ ledger::Io settle_claim(Call& call) {
     return call.core->ledger().settle(std::move(request), call.settled, call);
 }
 
-Step finish(Call& call) {
+[[gnu::hot]] Step finish(Call& call) {
     OutcomeData& outcome = call.outcome;
     complete(call);
     doubt(call);
     call.ended = call.core->clock().monotonic_now();
     outcome.duration = call.ended - call.started;
-    outcome.tool = call.request.tool;
-    outcome.action = call.request.action;
     outcome.dispatched = call.entered;
     if (outcome.state != State::replayed) outcome.attempts = call.tries;
     if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
@@ -185,7 +183,7 @@ Step tell(Call& call) {
     if (call.terminal) project_audit(*call.core, *call.terminal);
     note_health(call);
     note_loop(call);
-    call.note("settle", to_string(call.outcome.state));
+    if (call.request.context->trace) call.note("settle", to_string(call.outcome.state));
     project_end(call);
     return Step::end;
 }

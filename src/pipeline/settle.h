@@ -12,6 +12,6 @@ struct SettleCounters {
     Counter audit_failures;
 };
 
-Step settle(Call& call);
+[[gnu::hot]] Step settle(Call& call);
 
 }  // namespace callgate::pipeline

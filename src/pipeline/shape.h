@@ -16,7 +16,7 @@ struct ShapeCounters {
     Counter cut;
 };
 
-Step shape(Call& call);
+[[gnu::hot]] Step shape(Call& call);
 
 /// Secrets out, by value, wherever a tool may have put them.
 void mask(ToolResult& result, const redact::Redactor& redactor);

@@ -94,7 +94,7 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
     return Step::next;
 }
 
-Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
+[[gnu::hot]] Step from_text(Call& call, std::string_view text, schema::Scratch& scratch) {
     const auto& limits = call.core->options.argument_limits;
     const bool hooked = call.tool->hooks() != nullptr;
     if (call.core->options.validate_arguments && !hooked) {

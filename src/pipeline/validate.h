@@ -15,6 +15,6 @@ struct ValidateCounters {
     Counter coerced;
 };
 
-Step validate(Call& call);
+[[gnu::hot]] Step validate(Call& call);
 
 }  // namespace callgate::pipeline

@@ -59,7 +59,7 @@ public:
     bool secret(std::string_view scope) const noexcept;
     /// Whether the name is one of the destructive words, or begins or ends with one: "delete_file",
     /// "files.delete" and "deleteFile" do, "undelete" does not. Case does not count.
-    bool destructive(std::string_view name) const noexcept;
+    [[gnu::hot]] bool destructive(std::string_view name) const noexcept;
 
     bool limits_tools() const noexcept { return limits_tools_; }
     bool limits_principals() const noexcept { return limits_principals_; }
@@ -94,6 +94,6 @@ private:
 Result<std::vector<Glob>> compile_globs(const std::vector<std::string>& patterns, std::string_view what);
 
 /// A UseLimits that says something.
-bool limits_anything(const UseLimits& limits) noexcept;
+[[gnu::hot]] bool limits_anything(const UseLimits& limits) noexcept;
 
 }  // namespace callgate::policy

@@ -53,7 +53,7 @@ struct RiskAnswer {
 /// Stage 4. Each adjuster that applies raises by one. Raise-risk rules are all matched against the risk so
 /// reached, so their order does not count: the ones without `raise_to` raise by one each, the others to their
 /// level.
-RiskAnswer classify(const Compiled& policy, const Question& question);
+[[gnu::hot]] RiskAnswer classify(const Compiled& policy, const Question& question);
 
 /// Hard overrides that apply, whether or not the gate would have asked for as much without them.
 enum Override : std::uint8_t { secret_scope = 1, quiet_confirm = 2, a0 = 4 };
@@ -67,7 +67,7 @@ struct Answer {
 };
 
 /// Stage 6, without the parts that remember (anti-flap, storm, grants).
-Answer decide(const Compiled& policy, const Question& question, Risk risk);
+[[gnu::hot]] Answer decide(const Compiled& policy, const Question& question, Risk risk);
 
 /// Whether a grant that covers the call turns the answer into `allow`: only where no hard override asks for a
 /// person.

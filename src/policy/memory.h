@@ -41,7 +41,7 @@ public:
         std::chrono::milliseconds wait{0};
     };
     /// Whether either of the two looks at calls like this one; if not, admit() need not be asked. Cheap.
-    static bool concerns(const Compiled& policy, const Question& question);
+    [[gnu::hot]] static bool concerns(const Compiled& policy, const Question& question);
     /// Nothing if the call may go on; it is then noted as done in the same step. A call that is blocked
     /// counts for nothing.
     std::optional<Block> admit(const Compiled& policy, const Question& question, base::MonotonicTime now);
@@ -84,7 +84,7 @@ public:
         const Context* caller;
     };
     /// True when nothing limits this call, so that it needs no ticket. Cheap.
-    bool unlimited(const Compiled& policy, const Ask& ask) const noexcept;
+    [[gnu::hot]] bool unlimited(const Compiled& policy, const Ask& ask) const noexcept;
     /// rate_limited {reason, retry_after_ms, limit, subject} or budget_exceeded {reason, limit, subject}:
     /// nothing is taken then. `reason` is calls, concurrent, per_run or too_many_subjects.
     Result<Ticket> take(const Compiled& policy, const Ask& ask, base::MonotonicTime now);

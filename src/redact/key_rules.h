@@ -19,7 +19,7 @@ enum class KeyKind : std::uint8_t {
     quantity,  ///< sensitive, but a number under it is an amount: `prompt_tokens`, `password_count`
 };
 
-KeyKind classify_key(std::string_view name);
+[[gnu::hot]] KeyKind classify_key(std::string_view name);
 /// The same without the quick look that spares most names the rest: what the quick look is tested against.
 KeyKind classify_key_in_full(std::string_view name);
 

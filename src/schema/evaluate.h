@@ -74,7 +74,7 @@ private:
         return !check && !kRecords;
     }
 
-    bool block(BlockId id, Node node, Marks marks) {
+    [[gnu::hot]] bool block(BlockId id, Node node, Marks marks) {
         if (id <= kFalse) {
             if (id == kTrue) return true;
             if constexpr (kRecords) recorder_.nothing_allowed();
@@ -128,7 +128,7 @@ private:
         return ok;
     }
 
-    bool rule(BlockId id, const Block& block, Node node, Kind kind, Marks marks) {
+    [[gnu::hot]] bool rule(BlockId id, const Block& block, Node node, Kind kind, Marks marks) {
         switch (kind) {
             case Kind::string:
                 return block.string_rule == kNone ||
@@ -314,7 +314,7 @@ private:
     }
 
     // The common case on its own: one lookup and mostly one type test per member.
-    bool plain_members(const ObjectRule& rule, Node node, std::uint32_t& required) {
+    [[gnu::hot]] bool plain_members(const ObjectRule& rule, Node node, std::uint32_t& required) {
         for (auto at = node.members(); !at.done(); at.next()) {
             const std::uint32_t number = at.number_in(rule.names);
             const Node value = at.value();

@@ -31,7 +31,7 @@ Verdict Schema::check(const Value& instance, Scratch& scratch) const {
 
 namespace {
 
-Verdict judge_tape(const Program& program, Scratch::State& state) {
+[[gnu::hot]] Verdict judge_tape(const Program& program, Scratch::State& state) {
     Run run(state, program.limits.max_steps);
     NoRecorder silent;
     Evaluator<TapeNode, NoRecorder> evaluator(program, run, silent);
@@ -47,7 +47,7 @@ Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch,
     return judge_tape(*program_, scratch.state());
 }
 
-Result<Accepted> Schema::accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits,
+[[gnu::hot]] Result<Accepted> Schema::accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits,
                                 boost::json::storage_ptr memory) const {
     json::Tape& tape = scratch.state().tape;
     if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));

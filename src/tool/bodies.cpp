@@ -17,7 +17,7 @@ class FunctionBody final : public ToolBody {
 public:
     explicit FunctionBody(ToolFunction run) : run_(std::move(run)) {}
 
-    ToolReturn run(const Object& arguments, CallContext& context) override {
+    [[gnu::hot]] ToolReturn run(const Object& arguments, CallContext& context) override {
         return run_(arguments, context);
     }
 

@@ -37,7 +37,7 @@ public:
     /// How a call that reached the tool ended. `broken` means that the tool itself seems unfit (timeout,
     /// transport, exception), as against an error it told. Returns true when the status changed. Degraded
     /// heals with a success; unavailable was said by the host, and only the host takes it back.
-    bool succeeded(base::WallTime at) noexcept;
+    [[gnu::hot]] bool succeeded(base::WallTime at) noexcept;
     bool failed(std::string_view what, bool broken, base::MonotonicTime now);
     void rate_limited_until(base::WallTime resets_at) noexcept;
     std::optional<base::WallTime> rate_limit_resets_at() const noexcept;

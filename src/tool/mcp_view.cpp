@@ -38,7 +38,8 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
     out += json;
 }
 
-void put_blocks(json::TextSink& sink, std::string& out, const std::vector<Block>& blocks) {
+// Apart from the usual case, which then stays small.
+[[gnu::noinline]] void put_blocks(json::TextSink& sink, std::string& out, const std::vector<Block>& blocks) {
     bool first = true;
     for (const Block& block : blocks) {
         if (!first) sink.put(',');
@@ -51,7 +52,7 @@ void put_blocks(json::TextSink& sink, std::string& out, const std::vector<Block>
     }
 }
 
-void put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
+[[gnu::noinline]] void put_structured(json::TextSink& sink, std::string& out, const ToolResult& result) {
     // An object stands as structured content too: a tool with an output schema owes it.
     std::string object;
     if (!result.blocks.empty()) {
@@ -74,9 +75,21 @@ void put_success(json::TextSink& sink, std::string& out, const ToolResult& resul
     }
 }
 
+void put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
+    if (!result.blocks.empty() || result.structured || result.value.is_structured()) {
+        return put_structured(sink, out, result);
+    }
+    if (const auto* text = result.value.if_string()) {
+        put_text_block(sink, *text);
+    } else if (!result.value.is_null()) {
+        put_scalar_block(sink, result.value);
+    }
+    sink.put(']');
+}
+
 }  // namespace
 
-std::string mcp(const Outcome& outcome) {
+[[gnu::hot]] std::string mcp(const Outcome& outcome) {
     std::string out;
     json::TextSink sink(out);
     sink.put_token(R"({"content":[)");

@@ -9,6 +9,7 @@
 #include "tool/contract_check.h"
 #include "tool/credential_check.h"
 #include "tool/tool_name.h"
+#include "tool/tuned_body.h"
 
 namespace callgate {
 
@@ -188,6 +189,8 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
 
 void ToolEntry::derive() {
     const Contract& its = contract();
+    runner_ = body();
+    if (const auto* tuned = dynamic_cast<const TunedBody*>(body())) runner_ = tuned->inner().get();
     if (body() != nullptr) {
         hooks_ = body()->hooks();
         mode_ = body()->mode();

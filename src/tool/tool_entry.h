@@ -21,7 +21,7 @@
 
 namespace callgate {
 
-class ToolEntry {
+class ToolEntry : public std::enable_shared_from_this<ToolEntry> {
 public:
     /// All that can be checked about a tool at registration; config_error otherwise.
     static Result<std::shared_ptr<const ToolEntry>> make(Tool tool, const Registry::Options& options = {});
@@ -32,6 +32,8 @@ public:
     ToolKind kind() const noexcept { return tool_.kind; }
     const Tool& tool() const noexcept { return tool_; }
     ToolBody* body() const noexcept { return tool_.body.get(); }
+    /// The body whose own run() it is, without what was said about it afterwards. Null where body() is.
+    ToolBody* runner() const noexcept { return runner_; }
     std::shared_ptr<ToolBody> shared_body() const noexcept { return tool_.body; }
 
     const schema::Schema& input() const noexcept { return *input_; }
@@ -91,6 +93,7 @@ private:
     std::optional<json::Pointer> resource_key_;
     std::optional<json::Pointer> blast_radius_;
     std::unique_ptr<LiveState> live_;
+    ToolBody* runner_ = nullptr;
     const ActionHooks* hooks_ = nullptr;
     RunMode mode_ = RunMode::pooled;
     bool needs_scopes_ = false;
