@@ -9,9 +9,18 @@
 namespace callgate::base {
 namespace {
 
-constexpr std::uint64_t kLowRange = std::uint64_t{1} << 62;
-constexpr std::uint32_t kHighRange = 1u << 12;
 constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << 48) - 1;
+
+// Within a millisecond ids are counted in the 14 bits after the time, version and variant left out.
+constexpr int kCountBits = 14;
+constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCountBits) - 1;
+
+// SplitMix64's last step: every bit of the result depends on every bit of the number.
+std::uint64_t mix(std::uint64_t number) noexcept {
+    number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;
+    number = (number ^ number >> 27) * 0x94d049bb133111ebu;
+    return number ^ number >> 31;
+}
 
 constexpr bool dash_at(std::size_t i) {
     return i == 8 || i == 13 || i == 18 || i == 23;
@@ -66,42 +75,28 @@ Result<Uuid> parse_uuid(std::string_view text) {
     return out;
 }
 
-void IdGenerator::draw() {
-    // The top bit starts as 0: room for many steps within this millisecond.
-    high_ = static_cast<std::uint32_t>(rng_.next_u64() % (kHighRange / 2));
-    low_ = rng_.next_u64() % kLowRange;
-    step_ = rng_.next_u64();
-}
+IdGenerator::IdGenerator(const Clock& clock, Rng& rng) : clock_(clock), seed_(rng.next_u64()) {}
 
 Uuid IdGenerator::next(WallTime wall_now) {
-    const std::lock_guard lock(mutex_);
     const auto since_epoch =
         std::chrono::floor<std::chrono::milliseconds>(wall_now.time_since_epoch()).count();
     const auto now = since_epoch < 0 ? 0 : static_cast<std::uint64_t>(since_epoch) & kTimeMask;
-    if (!started_ || now > milliseconds_) {
-        started_ = true;
-        milliseconds_ = now;
-        draw();
-    } else {
-        // Unique and not secret: the distance to the next id need only be hard to guess by accident.
-        step_ = step_ * 6364136223846793005u + 1442695040888963407u;
-        low_ += 1 + (step_ >> 32);
-        if (low_ >= kLowRange) {
-            low_ -= kLowRange;
-            if (++high_ == kHighRange) {
-                ++milliseconds_;
-                draw();
-            }
-        }
-    }
+    std::uint64_t last = last_.load(std::memory_order_relaxed);
+    std::uint64_t mine = 0;
+    do {
+        mine = std::max(last + 1, now << kCountBits);
+    } while (!last_.compare_exchange_weak(last, mine, std::memory_order_relaxed));
 
+    // No other id of this generator has the same time and count, and those of another one have other bits.
+    const std::uint64_t count = mine & kCountMask;
+    const std::uint64_t mixed = mix(mine ^ seed_);
     const auto put = [](std::uint8_t* to, std::uint64_t number) {  // big-endian
         if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
         std::memcpy(to, &number, sizeof number);
     };
     Uuid out;
-    put(out.bytes.data(), milliseconds_ << 16 | 0x7000 | high_);
-    put(out.bytes.data() + 8, std::uint64_t{1} << 63 | low_);
+    put(out.bytes.data(), mine >> kCountBits << 16 | 0x7000 | count >> 2);
+    put(out.bytes.data() + 8, std::uint64_t{1} << 63 | (count & 3) << 60 | mixed >> 4);
     return out;
 }
 

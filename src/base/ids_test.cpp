@@ -13,16 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Every bit set: the counter of each millisecond starts as high as it can.
-class OnesRng final : public Rng {
-public:
-    void fill(std::span<std::byte> out) override {
-        for (auto& byte : out) {
-            byte = std::byte{0xff};
-        }
-    }
-};
-
 TEST(Ids, AreUuidsOfVersion7ThatTellWhenTheyWereMade) {
     ManualClock clock;
     SeededRng rng(1);
@@ -51,18 +41,29 @@ TEST(Ids, IncreaseWithinAMillisecondAndWhenTheClockStepsBack) {
     }
 }
 
-TEST(Ids, KeepTheirOrderAndFormWhenTheRandomBitsCarryOver) {
+TEST(Ids, KeepTheirOrderAndFormWhenAMillisecondIsUsedUp) {
     ManualClock clock;
-    OnesRng rng;
+    SeededRng rng(3);
     IdGenerator ids(clock, rng);
     auto last = ids.next();
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 40'000; ++i) {
         const auto id = ids.next();
         ASSERT_LT(last, id);
         ASSERT_EQ(id.version(), 7);
         ASSERT_EQ(id.bytes[8] >> 6, 2);
         last = id;
     }
+    EXPECT_GT(last.time(), std::chrono::floor<std::chrono::milliseconds>(clock.wall_now()));
+    clock.advance(1s);
+    EXPECT_EQ(ids.next().time(), std::chrono::floor<std::chrono::milliseconds>(clock.wall_now()));
+}
+
+TEST(Ids, OfTwoGeneratorsDiffer) {
+    ManualClock clock;
+    SeededRng rng(4);
+    IdGenerator one(clock, rng);
+    IdGenerator other(clock, rng);
+    for (int i = 0; i < 1'000; ++i) ASSERT_NE(one.next(), other.next());
 }
 
 TEST(Ids, OfManyThreadsAreDistinct) {

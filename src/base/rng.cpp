@@ -1,6 +1,5 @@
 #include "base/rng.h"
 
-#include <cstring>
 
 #include <array>
 #include <cerrno>
@@ -45,17 +44,6 @@ void SystemRng::fill(std::span<std::byte> out) {
         }
         out = out.subspan(static_cast<std::size_t>(got));
     }
-}
-
-void BufferedRng::fill(std::span<std::byte> out) {
-    const std::lock_guard lock(mutex_);
-    if (out.size() > buffer_.size()) return source_.fill(out);
-    if (out.size() > buffer_.size() - used_) {
-        source_.fill(buffer_);
-        used_ = 0;
-    }
-    std::memcpy(out.data(), buffer_.data() + used_, out.size());
-    used_ += out.size();
 }
 
 void SeededRng::fill(std::span<std::byte> out) {

@@ -3,7 +3,6 @@
 // Threads: every Rng may be used from any thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -25,21 +24,6 @@ public:
 class SystemRng final : public Rng {
 public:
     void fill(std::span<std::byte> out) override;
-};
-
-/// Takes from another generator in larger pieces: for ids, which are many and no secret. Nothing is given out
-/// twice.
-class BufferedRng final : public Rng {
-public:
-    /// `source` must outlive this.
-    explicit BufferedRng(Rng& source) noexcept : source_(source) {}
-    void fill(std::span<std::byte> out) override;
-
-private:
-    Rng& source_;
-    std::mutex mutex_;
-    std::array<std::byte, 1024> buffer_{};
-    std::size_t used_ = sizeof(buffer_);
 };
 
 /// The same seed gives the same bytes, on every machine. Never for anything that must be unguessable.

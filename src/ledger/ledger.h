@@ -29,7 +29,7 @@ enum class Io : std::uint8_t { done, pending };
 
 /// Who waits for an operation, or for a call to end. wake() may come from any thread, and may come once too
 /// often.
-class Waiter : public std::enable_shared_from_this<Waiter> {
+class Waiter {
 public:
     virtual ~Waiter() = default;
     virtual void wake() = 0;

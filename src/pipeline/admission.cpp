@@ -54,8 +54,8 @@ std::optional<Step> check_abandoned(Call& call) {
 
 std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, const policy::Limiter::Ask& ask) {
     Result<void> entered;
-    if (call.request.ticket.held()) {
-        call.special().ticket = std::move(call.request.ticket);
+    if (Origin* const origin = call.request.origin.get(); origin != nullptr && origin->ticket.held()) {
+        call.special().ticket = std::move(origin->ticket);
         entered = limiter.enter(*call.rules, ask, call.special().ticket);
     } else {
         auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now());
@@ -95,15 +95,17 @@ std::optional<Step> take_resource(Call& call) {
     if (waits_for.empty()) {
         std::string resource = fmt::format("{}\n{}\n{}", call.request.context->tenant,
                                            call.tool->contract().connector_id, json::canonical(*key));
-        const auto& held = call.request.held_resources;
-        if (std::find(held.begin(), held.end(), resource) != held.end()) return std::nullopt;
+        if (const Origin* const origin = call.request.origin.get()) {
+            const auto& held = origin->held_resources;
+            if (std::find(held.begin(), held.end(), resource) != held.end()) return std::nullopt;
+        }
         waits_for = std::move(resource);
         call.arm();
     } else if (call.expired() || call.cancel_wanted()) {
         return call.pending_or_give_up();
     }
     auto hold = call.core->policy.state().resources.acquire(waits_for, call.ticket_number(),
-                                                            [self = call.weak_from_this()] {
+                                                            [self = call.weak_self()] {
                                                                 if (const auto alive = self.lock())
                                                                     alive->wake();
                                                             });

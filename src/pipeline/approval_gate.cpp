@@ -55,7 +55,7 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
 std::optional<Step> use_given_approval(Call& call) {
     const Context& context = *call.request.context;
     std::optional<Approval> given;
-    if (call.request.approval) given = *call.request.approval;
+    if (call.resumes()) given = *call.request.origin->approval;
     const bool resumed = given.has_value();
     need_fingerprint(call);
     if (!given) {

@@ -132,18 +132,22 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     context.cancel = call_.stop_token();
     if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
     request.context = share(std::move(context));
-    request.parent = call_.id;
-    request.depth = call_.request.depth + 1;
-    request.latest = call_.deadline;
-    request.held_resources = call_.request.held_resources;
+    Origin& from = request.from();
+    from.parent = call_.id;
+    from.latest = call_.deadline;
+    from.depth = 1;
+    if (const Origin* const own = call_.request.origin.get()) {
+        from.depth += own->depth;
+        from.held_resources = own->held_resources;
+    }
     if (holds_ != nullptr && !holds_->waits_for_resource.empty())
-        request.held_resources.push_back(holds_->waits_for_resource);
+        from.held_resources.push_back(holds_->waits_for_resource);
     {
         const std::lock_guard lock(call_.shared.mutex);
         if (call_.shared.ended) {
-            request.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
+            from.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
         }
-        request.secrets = call_.shared.secrets;
+        from.secrets = call_.shared.secrets;
     }
     return call_.core->run(std::move(request));
 }
@@ -227,10 +231,10 @@ IoHost& AttemptState::io() {
 
 std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call) {
     ToolBody& body = *call.tool->body();
-    const auto self = std::static_pointer_cast<Call>(call.shared_from_this());
-    auto state = std::make_shared<AttemptState>(self, errand, number, std::move(probed_call));
+    call.settle_deadline();
+    call.hand_out();
+    auto state = std::make_shared<AttemptState>(call.self(), errand, number, std::move(probed_call));
     call.attempt = state;
-    call.handed_out = true;
     const RunMode mode = call.tool->mode();
     if (mode == RunMode::inlined) {
         state->run();

@@ -89,9 +89,9 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             own.idempotency_key += "#" + std::to_string(i);
             request.context = pipeline::share(std::move(own));
         }
-        if (!tickets.empty()) request.ticket = std::move(tickets[i]);
-        request.refused = refused;
-        call->start([&outcome = outcomes[i], &progress](Call& ended) {
+        if (!tickets.empty()) request.from().ticket = std::move(tickets[i]);
+        if (refused) request.from().refused = refused;
+        Call::start(call, [&outcome = outcomes[i], &progress](Call& ended) {
             outcome = ended.take_outcome();
             // The last one may end the batch, and with it `progress`, as soon as the lock is free.
             const std::lock_guard lock(progress.mutex);

@@ -79,13 +79,16 @@ void Call::prepare(Request what) {
     request = std::move(what);
 }
 
-void Call::begin() {
+void Call::begin(const std::shared_ptr<Call>& self) {
+    holder_ = &self;
     outcome.call_id = id;
-    outcome.parent_call_id = request.parent;
     outcome.timestamp = started_wall;
-    if (request.secrets) {
-        shared.secrets = std::move(request.secrets);
-        uses_secrets_.store(true, std::memory_order_release);
+    if (request.origin) {
+        outcome.parent_call_id = request.origin->parent;
+        if (request.origin->secrets) {
+            shared.secrets = std::move(request.origin->secrets);
+            uses_secrets_.store(true, std::memory_order_release);
+        }
     }
     project_start(*this);
     run();
@@ -95,17 +98,23 @@ Call::~Call() {
     if (armed_) disarm();
 }
 
-void Call::start(Done done) {
-    done_ = std::move(done);
-    begin();
+void Call::start(const std::shared_ptr<Call>& call, Done done) {
+    call->done_ = std::move(done);
+    call->begin(call);
 }
 
-Outcome Call::run_to_end() {
-    begin();
-    if (!over()) core->wait_for(*this);
+Outcome Call::run_to_end(const std::shared_ptr<Call>& call) {
+    call->begin(call);
+    if (!call->over()) call->core->wait_for(*call);
     // The caller's progress function may still be running on the tool's thread; it must not outlive the call.
-    if (request.context->on_progress) const std::lock_guard lock(shared.mutex);
-    return take_outcome();
+    if (call->request.context->on_progress) const std::lock_guard lock(call->shared.mutex);
+    return call->take_outcome();
+}
+
+void Call::hand_out() {
+    if (handed_out) return;
+    handed_out = true;
+    self_ = *holder_;
 }
 
 // Who still runs for this call may look at its outcome later than its caller.
@@ -121,7 +130,6 @@ void Call::run() {
             if (step == Step::next) {
                 ++stage_;
                 phase = 0;
-                if (stage_ == kDispatchStage) settle_deadline();
             }
         }
         if (step == Step::end) {
@@ -142,7 +150,7 @@ void Call::run() {
 
 // Nothing is on loan to a call that waits.
 void Call::rest() {
-    handed_out = true;
+    hand_out();
     if (!workspace_) return;
     keep();
     core->give_back(std::move(workspace_));
@@ -189,7 +197,7 @@ void Call::wake() {
                 break;
             case Run::waiting:
                 if (run_.compare_exchange_weak(now, Run::running, std::memory_order_acq_rel)) {
-                    const auto self = shared_from_this();  // it may end, and go, while it runs
+                    const auto alive = self();  // it may end, and go, while it runs
                     run();
                     if (over()) core->wake_io();
                     return;
@@ -209,8 +217,7 @@ void Call::expire() {
     expired_.store(true, std::memory_order_release);
     wake();
     // The stop callbacks that tools register are foreign code, and the timers' thread has others to serve.
-    const auto self = std::static_pointer_cast<Call>(shared_from_this());
-    if (!core->pool.submit(std::make_shared<StopTask>(self))) request_stop();
+    if (!core->pool.submit(std::make_shared<StopTask>(self()))) request_stop();
 }
 
 Step Call::refuse(Error why) {
@@ -250,17 +257,16 @@ void Call::add_note(std::string_view stage, std::string_view decision, std::stri
 void Call::arm() {
     if (armed_) return;
     armed_ = true;
-    handed_out = true;
+    hand_out();
     settle_deadline();
     core->waiting(*this);
-    const auto self = std::static_pointer_cast<Call>(shared_from_this());
-    kept_ = self;
-    timer_ = core->timers().at(deadline, [weak = std::weak_ptr(self)] {
+    kept_ = self();
+    timer_ = core->timers().at(deadline, [weak = self_] {
         if (const auto alive = weak.lock()) alive->expire();
     });
     const std::stop_token& token = request.context->cancel;
     if (token.stop_possible()) {
-        on_cancel_.emplace(token, [weak = std::weak_ptr(self)] {
+        on_cancel_.emplace(token, [weak = self_] {
             if (const auto alive = weak.lock()) alive->cancel();
         });
     }
@@ -276,7 +282,7 @@ void Call::disarm() {
 
 void Call::wake_at(base::MonotonicTime when) {
     if (second_timer_ != 0) core->timers().cancel(second_timer_);
-    second_timer_ = core->timers().at(when, [weak = weak_from_this()] {
+    second_timer_ = core->timers().at(when, [weak = self_] {
         if (const auto alive = weak.lock()) alive->wake();
     });
 }
@@ -292,8 +298,8 @@ void Call::settle_deadline() {
         timeout = *tool->contract().timeout;
     }
     deadline = started + timeout;
-    if (request.latest && *request.latest < deadline) {
-        deadline = *request.latest;
+    if (request.origin && request.origin->latest && *request.origin->latest < deadline) {
+        deadline = *request.origin->latest;
         timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started);
     }
 }

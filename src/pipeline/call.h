@@ -55,21 +55,32 @@ using SharedContext = std::shared_ptr<const Context>;
 /// With "local" where no principal is named.
 SharedContext share(Context context);
 
-/// What a call is asked to do, but for the names of its tool and action: those its outcome has.
-struct Order {
-    Args arguments;
-    SharedContext context = usual_context();
-    Purpose purpose = Purpose::execute;
+/// What else there is to know of a call that is not simply asked for by a caller: resumed, made by a tool, part
+/// of a batch that is limited, given its tool, or refused before it could begin.
+struct Origin {
     std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
     std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
     std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
-    std::optional<std::chrono::milliseconds> timeout;
     CallId parent{};
     std::size_t depth = 0;
     std::optional<base::MonotonicTime> latest;   ///< the parent's deadline
     std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
     policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
     std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
+};
+
+/// What a call is asked to do, but for the names of its tool and action: those its outcome has.
+struct Order {
+    Args arguments;
+    SharedContext context = usual_context();
+    Purpose purpose = Purpose::execute;
+    std::optional<std::chrono::milliseconds> timeout;
+    std::unique_ptr<Origin> origin;  ///< null: simply asked for
+
+    Origin& from() {
+        if (!origin) origin = std::make_unique<Origin>();
+        return *origin;
+    }
 };
 
 struct Request : Order {
@@ -116,9 +127,9 @@ public:
     // Driving.
 
     /// Begins the call. `done` is called once, on the thread where it ends, perhaps before this returns.
-    void start(Done done);
+    static void start(const std::shared_ptr<Call>& call, Done done);
     /// Begins the call and waits for its end.
-    [[gnu::hot]] Outcome run_to_end();
+    [[gnu::hot]] static Outcome run_to_end(const std::shared_ptr<Call>& call);
     /// Of a call that is over; once.
     [[gnu::hot]] Outcome take_outcome() noexcept;
     void wake() override;
@@ -131,6 +142,12 @@ public:
 
     // For the stages.
 
+    /// Somebody else is to have a hold of this call from now on: self().
+    void hand_out();
+    /// Null when it is gone. Only of a call that was handed out.
+    std::shared_ptr<Call> self() const { return self_.lock(); }
+    const std::weak_ptr<Call>& weak_self() const noexcept { return self_; }
+
     /// The call is over, and this is why. `state` follows from the error's code.
     [[gnu::cold]] Step refuse(Error why);
     [[gnu::cold]] Step end(State state, Error why);
@@ -141,6 +158,8 @@ public:
     void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
         if (request.context->trace) [[unlikely]] add_note(stage, decision, reason);
     }
+    /// The deadline is fixed, from now on: by the call, the tool or the runtime, and the parent's.
+    [[gnu::hot]] void settle_deadline();
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
     std::stop_token stop_token();
@@ -166,6 +185,7 @@ public:
     }
     /// Null: it has nothing special.
     const Special* special_if() const noexcept { return special_.get(); }
+    bool resumes() const noexcept { return request.origin && request.origin->approval; }
     bool uses_approval() const noexcept { return special_ && special_->approval_use; }
     /// Memory for the stage that runs now; not kept while the call waits.
     Runtime::Core::Workspace& workspace() {
@@ -185,7 +205,7 @@ public:
     std::shared_ptr<OutcomeData> told =
         std::allocate_shared_for_overwrite<OutcomeData>(base::RecyclingAllocator<OutcomeData>());
     OutcomeData& outcome = *told;
-    bool handed_out = false;  ///< somebody else may have a hold of this call: it has waited, or its tool did
+    bool handed_out = false;  ///< somebody else may have a hold of this call
 
     // resolve
     const ToolEntry* tool = nullptr;
@@ -238,14 +258,13 @@ public:
 
 private:
     friend class Runtime::Core;
-    [[gnu::hot]] void begin();
+    [[gnu::hot]] void begin(const std::shared_ptr<Call>& self);
     [[gnu::hot]] void run();
     [[gnu::cold]] void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
     [[gnu::hot]] void finish();
     void disarm();
     void rest();
     void keep();
-    [[gnu::hot]] void settle_deadline();
 
     enum class Run : std::uint8_t { waiting, running, woken, over };
     std::atomic<Run> run_{Run::running};
@@ -255,6 +274,8 @@ private:
     std::atomic<bool> cancel_wanted_{false};
     std::atomic<bool> expired_{false};
     std::atomic<bool> uses_secrets_{false};
+    const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
+    std::weak_ptr<Call> self_;
     std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
     std::unique_ptr<Special> special_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;

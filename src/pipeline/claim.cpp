@@ -102,7 +102,7 @@ Step handle(Call& call) {
             call.phase = kWaiting;
             call.arm();
             call.waits_for_key = true;
-            if (call.core->ledger().wait_for_end(key_scope(call), call.shared_from_this()))
+            if (call.core->ledger().wait_for_end(key_scope(call), call.self()))
                 return Step::pending;
             return Step::next;
         default: return refuse_key(call);

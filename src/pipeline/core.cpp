@@ -23,8 +23,7 @@ pipeline::WorkerPool::Options pool_options(const RuntimeOptions& options) {
 Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
     : options(std::move(the_options)),
       parts(std::move(the_parts)),
-      id_rng(*parts.rng),
-      ids(*parts.clock, id_rng),
+      ids(*parts.clock, *parts.rng),
       owner(parts.ledger->register_owner()),
       pool(pool_options(options)),
       hash_seed(parts.rng->next_u64()) {
@@ -67,7 +66,7 @@ std::shared_ptr<pipeline::Call> Runtime::Core::make_call() {
 Outcome Runtime::Core::run(pipeline::Request request) {
     const auto call = make_call();
     call->prepare(std::move(request));
-    return call->run_to_end();
+    return pipeline::Call::run_to_end(call);
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
@@ -154,7 +153,7 @@ void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
 
 void Runtime::Core::waiting(pipeline::Call& call) {
     const std::lock_guard lock(waiting_mutex_);
-    waiting_.emplace(&call, call.weak_from_this());
+    waiting_.emplace(&call, call.weak_self());
 }
 
 void Runtime::Core::not_waiting(pipeline::Call& call) {

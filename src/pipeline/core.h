@@ -62,7 +62,6 @@ public:
 
     RuntimeOptions options;
     pipeline::Parts parts;
-    base::BufferedRng id_rng;
     base::IdGenerator ids;
     ledger::OwnerId owner;
     Registry registry;

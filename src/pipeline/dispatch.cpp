@@ -156,6 +156,7 @@ Step compensating(Call& call) {
         call.phase = kFence;
         return Step::next;
     }
+    call.settle_deadline();
     ++call.tries;
     if (!call.has_claim) call.attempts = call.tries;
     call.core->counters.dispatch.attempts.add();

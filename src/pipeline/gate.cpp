@@ -62,7 +62,7 @@ void no_preview(Call& call) {
     }
     if (call.answer.gate == Gate::deny) return deny(call);
     const bool asks = call.answer.gate != Gate::allow || call.request.purpose == Purpose::ask;
-    if (!asks && call.request.purpose == Purpose::execute && !call.request.approval) {
+    if (!asks && call.request.purpose == Purpose::execute && !call.resumes()) {
         call.phase = kAdmit;
         return Step::next;
     }

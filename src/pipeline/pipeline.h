@@ -49,7 +49,6 @@ inline constexpr std::array<Stage, 10> kStages{{
     {"shape", shape},
     {"settle", settle},
 }};
-inline constexpr std::size_t kDispatchStage = 7;
 inline constexpr std::size_t kSettle = kStages.size() - 1;
 
 }  // namespace callgate::pipeline

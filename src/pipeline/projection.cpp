@@ -292,7 +292,7 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.has_key = !context.idempotency_key.empty();
     event.attempt = call.attempts;
     event.call_id = call.id;
-    event.parent_call_id = call.request.parent;
+    event.parent_call_id = call.outcome.parent_call_id;
     event.trace_id = context.trace_id;
     if (const Special* const special = call.special_if()) {
         if (special->approval_use) event.approval_id = special->approval_use->id;

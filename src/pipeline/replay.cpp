@@ -61,7 +61,7 @@ Step replay(Call& call) {
                         call.core->counters.replay.waited.add();
                         call.arm();
                         call.waits_for_key = true;
-                        if (call.core->ledger().wait_for_end(key_scope(call), call.shared_from_this())) {
+                        if (call.core->ledger().wait_for_end(key_scope(call), call.self())) {
                             return Step::pending;
                         }
                         break;

@@ -32,18 +32,19 @@ Step refuse_as_unknown(Call& call) {
 
 Step resolve(Call& call) {
     ResolveCounters& counters = call.core->counters.resolve;
-    if (call.request.refused) return call.refuse(std::move(*call.request.refused));
+    Origin* const origin = call.request.origin.get();
+    if (origin != nullptr && origin->refused) return call.refuse(std::move(*origin->refused));
     if (call.core->closing()) {
         return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
     }
-    if (call.request.depth > call.core->options.max_nesting) {
+    if (origin != nullptr && origin->depth > call.core->options.max_nesting) {
         return call.refuse(
             Error(ErrorCode::denied,
                   fmt::format("Calls inside calls go at most {} deep.", call.core->options.max_nesting),
                   {{"reason", "nesting_too_deep"}}));
     }
-    if (call.request.direct) {
-        call.tool = call.request.direct.get();
+    if (origin != nullptr && origin->direct) {
+        call.tool = origin->direct.get();
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);

@@ -59,7 +59,7 @@ Approvals& Runtime::approvals() {
     const auto call = core_->make_call();
     call->outcome.tool = tool;
     call->request.arguments = std::move(arguments);
-    return call->run_to_end();
+    return pipeline::Call::run_to_end(call);
 }
 
 [[gnu::hot]] Outcome Runtime::call(std::string_view tool, Args arguments, Context context) {
@@ -67,7 +67,7 @@ Approvals& Runtime::approvals() {
     call->outcome.tool = tool;
     call->request.arguments = std::move(arguments);
     call->request.context = pipeline::share(std::move(context));
-    return call->run_to_end();
+    return pipeline::Call::run_to_end(call);
 }
 
 Outcome Runtime::call(CallRequest request, Context context) {
@@ -82,8 +82,8 @@ Outcome Runtime::call_json(std::string_view tool_call, Context context) {
     auto parsed = json::parse(tool_call, core_->options.argument_limits);
     if (!parsed) {
         Request request = make_request("", nullptr, std::move(context));
-        request.refused = std::move(parsed.error());
-        request.refused->message = "The tool call is not usable JSON: " + request.refused->message;
+        parsed.error().message = "The tool call is not usable JSON: " + parsed.error().message;
+        request.from().refused = std::move(parsed.error());
         return core_->run(std::move(request));
     }
     return call_json(*parsed, std::move(context));
@@ -98,9 +98,9 @@ Outcome Runtime::call_direct(const Tool& tool, Args arguments, Context context, 
         make_request(tool.definition.name, std::move(arguments), std::move(context), std::move(action));
     auto entry = ToolEntry::make(tool);
     if (entry) {
-        request.direct = std::move(*entry);
+        request.from().direct = std::move(*entry);
     } else {
-        request.refused = std::move(entry.error());
+        request.from().refused = std::move(entry.error());
     }
     return core_->run(std::move(request));
 }
@@ -130,7 +130,7 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
         approval && (approval->tenant != context.tenant || approval->requester != context.principal);
     if (!approval || theirs) {
         Request request = make_request("", nullptr, std::move(context));
-        request.refused = no_such_call();
+        request.from().refused = no_such_call();
         return core_->run(std::move(request));
     }
     if (context.trace_id.empty()) context.trace_id = approval->trace_id;
@@ -140,7 +140,7 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
     // As it stood when a person agreed; but at A0 nothing is executed, whatever was agreed before.
     if (context.autonomy != Autonomy::a0) context.autonomy = approval->autonomy;
     Request request = make_request(approval->tool, approval->arguments, std::move(context), approval->action);
-    request.approval = std::make_unique<Approval>(*std::move(approval));
+    request.from().approval = std::make_unique<Approval>(*std::move(approval));
     return core_->run(std::move(request));
 }
 
@@ -148,7 +148,7 @@ void Runtime::start(CallRequest request, Context context, std::function<void(Out
     request.arguments.own();
     const auto call = core_->make_call();
     call->prepare(make_request(std::move(request), std::move(context)));
-    call->start([done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); });
+    pipeline::Call::start(call, [done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); });
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,

@@ -11,7 +11,7 @@ Request request_from_tool_call(const Value& tool_call, Context context) {
     }
     const Value* name = object == nullptr ? nullptr : object->if_contains("name");
     if (name == nullptr || !name->is_string()) {
-        request.refused =
+        request.from().refused =
             Error(ErrorCode::invalid_arguments,
                   "This is no tool call: it must be an object with a string member \"name\", or with a "
                   "member \"function\" that is one.",
