@@ -1,7 +1,7 @@
 // A tool call through all ten stages, beside the peers, in one run. Usage:
 //   PEERS_DIR=… node bench.mjs CALL_BENCH [INPROC]
 // INPROC is the program of ../shared/peer-bench/c/inproc.cpp, against which our own floor is checked.
-// Environment: ROUNDS (7), SLICE_MS (150).
+// Environment: ROUNDS (15), SLICE_MS (150).
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { loadPeers } from './peers.mjs';
@@ -19,7 +19,7 @@ if (!benchPath) {
   console.error('Usage: node bench.mjs CALL_BENCH [INPROC]');
   process.exit(2);
 }
-const rounds = whole('ROUNDS', 7);
+const rounds = whole('ROUNDS', 15);
 const sliceMs = whole('SLICE_MS', 150);
 
 class OurSide {
@@ -34,7 +34,7 @@ class OurSide {
     this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
   async slice(mode, ms) {
-    this.child.stdin.write(`${mode} ${ms}\n`);
+    this.child.stdin.write(`${mode} ${Math.round(ms)}\n`);
     const [calls, ns] = (await this.lines.next()).value.split(' ').map(Number);
     return ns / calls / 1000;
   }
@@ -74,19 +74,20 @@ const ratio = (above, below) => median(above.map((value, i) => value / below[i])
 
 const OURS = ['floor', 'inline', 'silent', 'batch', 'pooled'];
 const peers = await loadPeers();
-const ours = new OurSide(benchPath);
 const us = Object.fromEntries([...OURS, ...Object.keys(peers), 'inproc'].map((name) => [name, []]));
 
-for (const mode of OURS) await ours.slice(mode, sliceMs);
 for (const call of Object.values(peers)) await peerSlice(call, 4 * sliceMs);
 for (let round = 1; round <= rounds; round += 1) {
   process.stderr.write(`\rround ${round} of ${rounds}`);
+  // A new process each round: where the system loads it changes what it costs.
+  const ours = new OurSide(benchPath);
+  for (const mode of OURS) await ours.slice(mode, sliceMs / 3);
   for (const mode of OURS) us[mode].push(await ours.slice(mode, sliceMs));
+  ours.end();
   if (inprocPath) us.inproc.push(inprocMicroseconds(inprocPath));
   for (const [name, call] of Object.entries(peers)) us[name].push(await peerSlice(call, sliceMs));
 }
 process.stderr.write('\r                    \r');
-ours.end();
 
 const WHAT = {
   floor: 'parse, validate, call, serialise: our floor',

@@ -1,8 +1,9 @@
 // Our side of bench-call: reads "MODE MILLISECONDS" lines, answers each with "CALLS NANOSECONDS".
 //
 //   floor    parse, validate, call, serialise, and nothing else
-//   inline   the same through all ten stages: memory ledger, redaction, and an observer that takes every
-//   event batch    the same in batches of 100 pooled   the same with the tool on the pool: two thread hops
+//   inline   the same through all ten stages: memory ledger, redaction, an observer that takes every event
+//   batch    as inline, in batches of 100
+//   pooled   as inline, with the tool on the pool: two thread hops
 //   silent   as inline, with nobody watching
 #include <chrono>
 #include <cstdio>

@@ -30,9 +30,9 @@ std::string_view to_string(LogLevel level) noexcept;  ///< "DEBUG" …
 struct AuditFacts {
     std::uint64_t sequence = 0;  ///< dense, set by the ledger
     std::chrono::system_clock::time_point at;
-    std::string_view type;     ///< e.g. "tool_call.succeeded"; a constant of the library, as the next three are
-    std::string_view outcome;  ///< success, failure, suppressed, info
-    std::string_view stage;    ///< the pipeline's stage that spoke
+    std::string_view type;  ///< e.g. "tool_call.succeeded"; a constant of the library, as the next three are
+    std::string_view outcome;     ///< success, failure, suppressed, info
+    std::string_view stage;       ///< the pipeline's stage that spoke
     std::string_view error_code;  ///< e.g. "tool.timeout"
     Risk risk = Risk::low;
     Autonomy autonomy = Autonomy::a2;
@@ -51,8 +51,9 @@ struct AuditFacts {
     std::string_view tool;
     std::string_view action;
     std::string_view connector_id;
-    std::string_view request_hash;  ///< hex; only where a digest was computed: calls with a key or an approval
-    std::string_view detail;        ///< one sentence, redacted; may be empty
+    std::string_view
+        request_hash;         ///< hex; only where a digest was computed: calls with a key or an approval
+    std::string_view detail;  ///< one sentence, redacted; may be empty
 
     std::string trace() const;
     /// One line for people: type, tool, action, and what went wrong.

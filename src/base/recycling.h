@@ -67,7 +67,8 @@ private:
 
     static Blocks& blocks() noexcept {
         thread_local constinit Blocks mine;
-        if (!mine.watched) [[unlikely]] watch(mine);
+        if (!mine.watched) [[unlikely]]
+            watch(mine);
         return mine;
     }
     [[gnu::cold]] static void watch(Blocks& mine) noexcept {

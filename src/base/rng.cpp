@@ -1,6 +1,5 @@
 #include "base/rng.h"
 
-
 #include <array>
 #include <cerrno>
 #include <system_error>

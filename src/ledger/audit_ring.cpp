@@ -16,13 +16,14 @@ void AuditRing::append(AuditEvent& event) {
     keep(event);
 }
 
-void AuditRing::append(std::vector<AuditEvent>&& events) {
-    if (events.empty()) return;
+std::uint64_t AuditRing::append(std::vector<AuditEvent>&& events) {
+    if (events.empty()) return 0;
     const std::lock_guard lock(mutex_);
     for (AuditEvent& event : events) {
         if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
         keep(event);
     }
+    return events.front().sequence;
 }
 
 void AuditRing::keep(AuditEvent& event) {
@@ -42,9 +43,9 @@ std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
     for (std::size_t i = 0; i < held; ++i) {
         const std::size_t at = (oldest + i) % kept_;
         const PackedEvent& event = (*pieces_[at / kPiece])[at % kPiece];
-        const bool wanted = trace.empty() || (event.trace_id().empty()
-                                                  ? base::Uuid{event.call_id()}.to_string() == trace
-                                                  : event.trace_id() == trace);
+        const bool wanted =
+            trace.empty() || (event.trace_id().empty() ? base::Uuid{event.call_id()}.to_string() == trace
+                                                       : event.trace_id() == trace);
         if (wanted) found.push_back(event.unpack());
     }
     return found;

@@ -27,8 +27,8 @@ public:
 
     /// Sets its sequence, and its time if it has none, and keeps a copy: the slots' own memory serves again.
     [[gnu::hot]] void append(AuditEvent& event);
-    /// One after the other, with nothing between them.
-    void append(std::vector<AuditEvent>&& events);
+    /// One after the other, with nothing between them. The sequence of the first; 0 if there are none.
+    std::uint64_t append(std::vector<AuditEvent>&& events);
 
     /// Oldest first; all if `trace` is empty. An event without a trace id is found by its call id.
     std::vector<AuditEvent> events(std::string_view trace) const;

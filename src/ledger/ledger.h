@@ -56,7 +56,8 @@ private:
 
 struct Reply {
     std::optional<Error> error;
-    ReadyFlag ready;  ///< a ledger that said `pending` sets it before it wakes the waiter
+    std::uint64_t first_event = 0;  ///< the number of its first event on the record; the others follow it
+    ReadyFlag ready;                ///< a ledger that said `pending` sets it before it wakes the waiter
 };
 
 struct PeekReply : Reply {
@@ -169,16 +170,19 @@ public:
     virtual std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
                                                       const base::Sha256Digest& fingerprint,
                                                       std::string_view idempotency_key) = 0;
-    /// As in approval_rules.h; denied {reason: not_found}. `event` is on the record if the vote counted.
-    virtual Result<Approval> vote(std::string_view id, Vote vote, AuditEvent event) = 0;
-    virtual Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent event) = 0;
+    // These put `event` on the record, unless they fail, and give it its number.
+
+    /// As in approval_rules.h; denied {reason: not_found}. A vote that does not count is not on the record,
+    /// and its event has no number.
+    virtual Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) = 0;
+    virtual Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) = 0;
 
     // Calls, for operators.
     virtual std::optional<CallRow> find(const CallId& call_id) = 0;
     virtual std::vector<CallRow> list(std::optional<CallState> state) = 0;
     /// denied {reason: not_found | not_unknown}.
     virtual Result<CallRow> resolve(const CallId& call_id, bool applied,
-                                    std::shared_ptr<const StoredOutcome> outcome, AuditEvent event) = 0;
+                                    std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) = 0;
     /// Oldest first; all that are kept if `trace` is empty.
     virtual std::vector<AuditEvent> audit(std::string_view trace) = 0;
     /// All that were ever recorded.

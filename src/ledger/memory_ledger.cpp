@@ -175,7 +175,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     } else {
         calls_.insert(std::move(row));
     }
-    audit_.append(std::move(request.events));
+    reply.first_event = audit_.append(std::move(request.events));
     return Io::done;
 }
 
@@ -187,7 +187,7 @@ Io MemoryLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter&
     reply.fenced = entry == nullptr ||
                    !ledger::dispatch(entry->row, request.epoch, request.owner, request.definition_hash);
     if (entry != nullptr) reply.attempt = entry->row.attempt;
-    if (!reply.fenced) audit_.append(std::move(request.events));
+    if (!reply.fenced) reply.first_event = audit_.append(std::move(request.events));
     return Io::done;
 }
 
@@ -209,7 +209,7 @@ Io MemoryLedger::settle(SettleRequest request, SettleReply& reply, Waiter&) {
                           : reply.settled.late   ? Keep::always
                                                  : Keep::if_key;
         put_away(*entry, keep, woken);
-        audit_.append(std::move(request.events));
+        reply.first_event = audit_.append(std::move(request.events));
     }
     wake_all(woken);
     return Io::done;
@@ -227,7 +227,7 @@ Io MemoryLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter&
         if (entry != nullptr) reply.state = entry->row.state;
         if (!reply.accepted) return Io::done;
         put_away(*entry, Keep::if_key, woken);
-        audit_.append(std::move(request.events));
+        reply.first_event = audit_.append(std::move(request.events));
     }
     wake_all(woken);
     return Io::done;
@@ -257,7 +257,7 @@ Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& r
     }
     reply.approval = *opened->approval;
     reply.joined = opened->joined;
-    if (!reply.joined) audit_.append(std::move(request.events));
+    if (!reply.joined) reply.first_event = audit_.append(std::move(request.events));
     return Io::done;
 }
 
@@ -313,7 +313,7 @@ std::optional<Approval> MemoryLedger::open_approval_for(std::string_view tenant,
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent event) {
+Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
     const std::lock_guard lock(mutex_);
     const ApprovalTime now = clock_.wall_now();
     Approval* approval = approvals_.find(id, now);
@@ -324,7 +324,7 @@ Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent e
     return *approval;
 }
 
-Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent event) {
+Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent& event) {
     const std::lock_guard lock(mutex_);
     const ApprovalTime now = clock_.wall_now();
     Approval* approval = approvals_.find(id, now);
@@ -350,7 +350,7 @@ std::vector<CallRow> MemoryLedger::list(std::optional<CallState> state) {
 }
 
 Result<CallRow> MemoryLedger::resolve(const CallId& call_id, bool applied,
-                                      std::shared_ptr<const StoredOutcome> outcome, AuditEvent event) {
+                                      std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) {
     const std::lock_guard lock(mutex_);
     Entry* entry = calls_.by_call(call_id, clock_.monotonic_now());
     if (entry == nullptr) {

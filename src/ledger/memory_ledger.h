@@ -60,13 +60,13 @@ public:
     std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
                                               const base::Sha256Digest& fingerprint,
                                               std::string_view idempotency_key) override;
-    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent event) override;
-    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent event) override;
+    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
+    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
 
     std::optional<CallRow> find(const CallId& call_id) override;
     std::vector<CallRow> list(std::optional<CallState> state) override;
     Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
-                            AuditEvent event) override;
+                            AuditEvent& event) override;
     std::vector<AuditEvent> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
 

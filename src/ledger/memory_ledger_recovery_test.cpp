@@ -53,16 +53,16 @@ TEST(MemoryLedgerRecovery, APersonResolvesAnUnknownOutcomeOnceWithAnEvent) {
     for (const bool applied : {true, false}) {
         Bench b;
         b.claim(1, "k");
-        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(1), applied, nullptr, event("x")).error()),
+        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(1), applied, nullptr, unseen(event("x"))).error()),
                   "denied/not_unknown");
-        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(9), applied, nullptr, event("x")).error()),
+        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(9), applied, nullptr, unseen(event("x"))).error()),
                   "denied/not_found");
         b.settle(1, AttemptEnd::ambiguous);
         const auto resolved =
-            b.ledger.resolve(call_id(1), applied, outcome(applied), event("tool_call.resolved"));
+            b.ledger.resolve(call_id(1), applied, outcome(applied), unseen(event("tool_call.resolved")));
         ASSERT_TRUE(resolved);
         EXPECT_EQ(resolved->state, applied ? CallState::succeeded : CallState::not_applied);
-        EXPECT_FALSE(b.ledger.resolve(call_id(1), applied, nullptr, event("x")));
+        EXPECT_FALSE(b.ledger.resolve(call_id(1), applied, nullptr, unseen(event("x"))));
         EXPECT_EQ(b.claim(2, "k").verdict, ClaimVerdict::replay);
         EXPECT_THAT(b.audit_types(),
                     ElementsAre("tool_call.attempted", "tool_call.ended", "tool_call.resolved"));

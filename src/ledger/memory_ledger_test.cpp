@@ -174,7 +174,7 @@ TEST(MemoryLedger, AnUnknownOutcomeIsKeptWithoutAKeyToo) {
     b.claim(1, "");
     b.settle(1, AttemptEnd::ambiguous);
     ASSERT_EQ(b.ledger.list(CallState::unknown).size(), 1u);
-    EXPECT_TRUE(b.ledger.resolve(call_id(1), true, outcome(true), event("tool_call.resolved")));
+    EXPECT_TRUE(b.ledger.resolve(call_id(1), true, outcome(true), unseen(event("tool_call.resolved"))));
     EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
     b.clock.advance(24h);
     EXPECT_FALSE(b.ledger.find(call_id(1)));

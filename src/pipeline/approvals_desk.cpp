@@ -47,10 +47,10 @@ Result<Approval> ApprovalsDesk::vote(std::string_view id, Vote vote) {
     const auto approval = core_->ledger().approval(id);
     if (!approval) return no_such_approval();
     vote.at = core_->clock().wall_now();
-    const AuditEvent event =
+    AuditEvent event =
         event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
     auto voted = core_->ledger().vote(id, std::move(vote), event);
-    if (voted) project_audit(*core_, event);
+    if (voted && event.sequence != 0) project_audit(*core_, event);
     return voted;
 }
 
@@ -75,7 +75,7 @@ Result<Approval> ApprovalsDesk::deny(std::string_view id, std::string_view appro
 Result<Approval> ApprovalsDesk::revoke(std::string_view id, std::string_view by) {
     const auto approval = core_->ledger().approval(id);
     if (!approval) return no_such_approval();
-    const AuditEvent event = event_about(*approval, "approval.revoked", by, {});
+    AuditEvent event = event_about(*approval, "approval.revoked", by, {});
     auto revoked = core_->ledger().revoke(id, by, event);
     if (revoked) project_audit(*core_, event);
     return revoked;

@@ -45,6 +45,14 @@ Error too_large(std::size_t limit) {
             {{"reason", "batch_too_large"}, {"limit", limit}}};
 }
 
+// One key cannot stand for several calls, and a progress function is told of one call at a time.
+pipeline::SharedContext for_one_of_many(const pipeline::SharedContext& shared, std::size_t number) {
+    if (shared->idempotency_key.empty() && !shared->on_progress) return shared;
+    Context own = *shared;
+    if (!own.idempotency_key.empty()) own.idempotency_key += "#" + std::to_string(number);
+    return pipeline::share(std::move(own));
+}
+
 struct BatchProgress {
     std::mutex mutex;
     std::condition_variable changed;
@@ -82,13 +90,7 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
         pipeline::Order& request = call->request;
         request.arguments = std::move(calls[i].arguments);
         request.timeout = calls[i].timeout;
-        request.context = shared;
-        // One key cannot stand for several calls.
-        if (calls.size() > 1 && !shared->idempotency_key.empty()) {
-            Context own = *shared;
-            own.idempotency_key += "#" + std::to_string(i);
-            request.context = pipeline::share(std::move(own));
-        }
+        request.context = calls.size() > 1 ? for_one_of_many(shared, i) : shared;
         if (!tickets.empty()) request.from().ticket = std::move(tickets[i]);
         if (refused) request.from().refused = refused;
         Call::start(call, [&outcome = outcomes[i], &progress](Call& ended) {

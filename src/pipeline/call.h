@@ -55,8 +55,8 @@ using SharedContext = std::shared_ptr<const Context>;
 /// With "local" where no principal is named.
 SharedContext share(Context context);
 
-/// What else there is to know of a call that is not simply asked for by a caller: resumed, made by a tool, part
-/// of a batch that is limited, given its tool, or refused before it could begin.
+/// What else there is to know of a call that is not simply asked for by a caller: resumed, made by a tool,
+/// part of a batch that is limited, given its tool, or refused before it could begin.
 struct Origin {
     std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
     std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
@@ -88,8 +88,8 @@ struct Request : Order {
     std::string action = "call";
 };
 
-/// What only some calls come to have: those with a key, an approval or a limit, and those that fail. Made when
-/// first needed; most calls do without.
+/// What only some calls come to have: those with a key, an approval or a limit, and those that fail. Made
+/// when first needed; most calls do without.
 struct Special {
     // What passes between the call and the ledger.
     ledger::PeekReply peek;
@@ -156,7 +156,8 @@ public:
     [[gnu::cold]] Step pending_or_give_up();
     /// Kept only where the caller wants a trace.
     void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
-        if (request.context->trace) [[unlikely]] add_note(stage, decision, reason);
+        if (request.context->trace) [[unlikely]]
+            add_note(stage, decision, reason);
     }
     /// The deadline is fixed, from now on: by the call, the tool or the runtime, and the parent's.
     [[gnu::hot]] void settle_deadline();

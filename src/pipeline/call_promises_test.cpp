@@ -1,6 +1,7 @@
 // What random call scripts (tests/calls) once found broken, each case by itself.
 #include <callgate/callgate.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +86,54 @@ TEST(CallPromises, ObserversHearTheEndOfACallThatWasTakenOver) {
     EXPECT_EQ((*call)->state(), State::unknown);
     EXPECT_EQ((*call)->error()->details.at("reason"), "taken_over");
     EXPECT_THAT(nodes.first.recorder->audit_types(), ElementsAre("tool_call.attempted", "tool_call.unknown"));
+}
+
+TEST(CallPromises, ObserversAreToldWhatIsOnTheRecordAndNothingElse) {
+    TestRuntime node;
+    int fails = 2;
+    ASSERT_TRUE(node->tools().add(inline_tool("flaky",
+                                              [&](const Object&, CallContext&) -> ToolReturn {
+                                                  if (fails-- > 0)
+                                                      return tl::unexpected(
+                                                          ToolFailure::unreachable("no route"));
+                                                  return ToolResult(Value(1));
+                                              })
+                                      .effect(EffectClass::keyed)
+                                      .retries(RetryPolicy(3))));
+    ASSERT_TRUE(node->tools().add(inline_tool("pay", [](const Object&, CallContext&) -> ToolReturn {
+                                      return ToolResult(Value("paid"));
+                                  }).risk(Risk::high)));
+    ASSERT_TRUE(node->tools().add(inline_tool("look", [](const Object&, CallContext&) -> ToolReturn {
+                                      return ToolResult(Value(1));
+                                  }).read_only()));
+
+    (void)node->call("look");
+    (void)node->call("nobody");
+    const auto flaky = start(node, "flaky", with_key("k"));
+    for (int i = 0; i < 20 && !*flaky; ++i) node.timers->advance(1s);
+    ASSERT_TRUE(*flaky);
+    (void)node->call("flaky", {}, with_key("k"));
+    (void)node->call("flaky", {{"other", 1}}, with_key("k"));
+    const Outcome asked = node->call("pay");
+    ASSERT_EQ(asked.state(), State::needs_approval);
+    (void)node->approvals().approve(asked.approval_id(), "alice", Assurance::a2, "fine");
+    (void)node->approvals().approve(asked.approval_id(), "alice", Assurance::a2, "again");  // does not count
+    (void)node->approvals().approve(asked.approval_id(), "bob", Assurance::a2, "fine");
+    EXPECT_EQ(node->resume(asked.call_id()).state(), State::succeeded);
+    const Outcome refused = node->call("pay", {{"n", 2}});
+    (void)node->approvals().deny(refused.approval_id(), "bob", "no");
+    EXPECT_EQ(node->resume(refused.call_id()).state(), State::denied);
+
+    std::vector<std::string> told;
+    for (const AuditEvent& event : node.recorder->audit()) {
+        told.push_back(fmt::format("{} {} {}", event.sequence, event.type, event.tool));
+    }
+    std::vector<std::string> recorded;
+    for (const AuditEvent& event : node->audit()) {
+        recorded.push_back(fmt::format("{} {} {}", event.sequence, event.type, event.tool));
+    }
+    EXPECT_THAT(told, testing::ElementsAreArray(recorded));
+    EXPECT_GE(recorded.size(), 12U);
 }
 
 TEST(CallPromises, WhatADeadProgramStillSaysIsKeptForReplays) {

@@ -89,7 +89,7 @@ Step handle(Call& call) {
             call.has_claim = true;
             call.epoch = call.special().claimed.row.epoch;
             call.claim_id = call.special().claimed.row.call_id;
-            for (const AuditEvent& event : call.special().claim_events) project_audit(*call.core, event);
+            project_claim_events(call, call.special().claimed.first_event);
             if (call.special().claimed.row.state == ledger::CallState::reconciling) return probe(call);
             call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
@@ -102,8 +102,7 @@ Step handle(Call& call) {
             call.phase = kWaiting;
             call.arm();
             call.waits_for_key = true;
-            if (call.core->ledger().wait_for_end(key_scope(call), call.self()))
-                return Step::pending;
+            if (call.core->ledger().wait_for_end(key_scope(call), call.self())) return Step::pending;
             return Step::next;
         default: return refuse_key(call);
     }
@@ -133,6 +132,7 @@ Step conclude(Call& call) {
         request.outcome = to_stored(call);
     }
     request.events.push_back(make_event(call, "tool_call.resolved", "info", "claim"));
+    if (call.core->audit_wanted()) call.special().claim_events = request.events;
     call.probed = told.verdict;
     call.special().concluded = {};
     call.phase = kConcluded;
@@ -153,6 +153,7 @@ Step concluded(Call& call) {
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
+    project_claim_events(call, call.special().concluded.first_event);
     switch (call.probed) {
         case Reconciliation::Verdict::applied: return Step::end;
         case Reconciliation::Verdict::not_applied:

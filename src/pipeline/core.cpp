@@ -105,7 +105,8 @@ void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
         if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
     }
     // Changed since it was looked at: whoever changed it may have seen no workspace here yet.
-    if (tools_version_.load() != version) [[unlikely]] drop_idle_tools();
+    if (tools_version_.load() != version) [[unlikely]]
+        drop_idle_tools();
 }
 
 void Runtime::Core::watch_tools(Registry& of) {

@@ -93,7 +93,8 @@ public:
         std::uint64_t tools_seen = 0;  ///< the version of the registries that `tools` is from
     };
     /// Valid while the workspace is on loan.
-    [[gnu::hot]] const ToolEntry* find_tool(Workspace& workspace, const Registry& registry, std::string_view name);
+    [[gnu::hot]] const ToolEntry* find_tool(Workspace& workspace, const Registry& registry,
+                                            std::string_view name);
     [[gnu::hot]] std::unique_ptr<Workspace> lend();
     [[gnu::hot]] void give_back(std::unique_ptr<Workspace> workspace);
     std::uint64_t hash_seed;

@@ -85,7 +85,8 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
         failure.applied == Applied::no ? ledger::AttemptEnd::not_applied : ledger::AttemptEnd::ambiguous;
     request.last = false;
     request.outcome = stored_failure(call, failure);
-    if (failure.applied == Applied::maybe && call.effectful()) call.special().claimed.row.maybe_applied = true;
+    if (failure.applied == Applied::maybe && call.effectful())
+        call.special().claimed.row.maybe_applied = true;
     call.settled = {};
     call.phase = kGivenBack;
     if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
@@ -254,7 +255,7 @@ Step fenced(Call& call) {
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
-    for (const AuditEvent& event : call.special().claim_events) project_audit(*call.core, event);
+    project_claim_events(call, call.special().dispatched.first_event);
     call.attempts = call.special().dispatched.attempt;
     call.needs_dispatch = false;
     call.phase = kBegin;

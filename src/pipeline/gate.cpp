@@ -149,7 +149,11 @@ Step asked(Call& call) {
     if (!call.special().opened.ready.load()) return call.pending_or_give_up();
     if (call.special().opened.error) return call.refuse(std::move(*call.special().opened.error));
     call.terminal_recorded = !call.special().opened.joined;
-    if (call.terminal_recorded) project_audit(*call.core, call.special().opened_event);
+    if (call.terminal_recorded) {
+        AuditEvent& event = call.special().opened_event;
+        event.sequence = call.special().opened.first_event;
+        project_audit(*call.core, event);
+    }
     return needs_approval(call);
 }
 

@@ -31,11 +31,11 @@ inline constexpr std::size_t kLogStackBytes = 12'000;        ///< then "..."
 /// Arguments in Python's notation. Those that are no object were refused: of them only kind and size are
 /// told, since nothing in them can be masked by name.
 [[gnu::hot]] void tool_call_line(LineText& out, std::string_view tool, const Value& arguments,
-                    const redact::Redactor& redactor);
+                                 const redact::Redactor& redactor);
 
 /// Without content there is no `content` field. Content is expected to be masked already, as results are.
 [[gnu::hot]] void tool_success_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
-                       std::string_view content);
+                                    std::string_view content);
 
 void tool_failed_line(LineText& out, std::string_view tool, std::chrono::nanoseconds duration,
                       std::string_view s2_code, std::string_view message);

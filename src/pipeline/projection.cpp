@@ -273,6 +273,14 @@ void project_audit(Runtime::Core& core, const AuditEvent& event) {
          [&](Observer& observer) { observer.on_audit(event); });
 }
 
+void project_claim_events(Call& call, std::uint64_t first) {
+    if (call.special_if() == nullptr) return;
+    for (AuditEvent& event : std::exchange(call.special().claim_events, {})) {
+        event.sequence = first++;
+        project_audit(*call.core, event);
+    }
+}
+
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage) {
     AuditEvent event;

@@ -23,11 +23,15 @@ void project_progress(Call& call, Progress progress);
 /// An audit event that is on the record, to the observers.
 [[gnu::hot]] void project_audit(Runtime::Core& core, const AuditEvent& event);
 
+/// The events of a claim, a dispatch or a settlement that the ledger has taken: they get their numbers, from
+/// `first` on, and the observers are told.
+void project_claim_events(Call& call, std::uint64_t first);
+
 /// An event about this call, which it borrows its texts from.
 AuditEvent make_event(const Call& call, std::string_view type, std::string_view outcome,
                       std::string_view stage);
-[[gnu::hot]] void fill_event(AuditEvent& event, const Call& call, std::string_view type, std::string_view outcome,
-                std::string_view stage);
+[[gnu::hot]] void fill_event(AuditEvent& event, const Call& call, std::string_view type,
+                             std::string_view outcome, std::string_view stage);
 /// The event that ends it.
 [[gnu::hot]] void fill_terminal_event(AuditEvent& event, const Call& call);
 

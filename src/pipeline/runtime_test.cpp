@@ -28,13 +28,6 @@ Tool add_tool() {
         .run_inline();
 }
 
-// A deferred tool and the body that the test answers for.
-std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name) {
-    auto body = std::make_shared<DeferredBody>();
-    return {Tool(ToolDefinition(std::move(name), "Answers when told", Object{{"type", "object"}}), body),
-            body};
-}
-
 Context with_key(std::string key) {
     Context context;
     context.idempotency_key = std::move(key);

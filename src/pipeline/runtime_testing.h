@@ -129,6 +129,16 @@ private:
     int entered_ = 0;
 };
 
+/// A deferred tool, and the body that the test answers for.
+inline std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name) {
+    auto body = std::make_shared<DeferredBody>();
+    return {Tool(ToolDefinition(std::move(name), "Answers when told", Object{{"type", "object"}}), body),
+            body};
+}
+
+/// Empty until the call has ended.
+using Ended = std::shared_ptr<std::optional<Outcome>>;
+
 /// One node: a runtime over a ledger that others may share.
 struct TestRuntime {
     explicit TestRuntime(RuntimeOptions options = {},
@@ -164,11 +174,18 @@ struct TestRuntime {
 
     Runtime* operator->() const { return runtime.get(); }
 
+    /// Begins a call and keeps its outcome.
+    Ended start(CallRequest request, Context context = {}) const {
+        auto kept = std::make_shared<std::optional<Outcome>>();
+        runtime->start(std::move(request), std::move(context),
+                       [kept](Outcome ended) { *kept = std::move(ended); });
+        return kept;
+    }
+
     std::shared_ptr<base::ManualClock> clock;
     std::shared_ptr<ManualTimers> timers;
     std::shared_ptr<ledger::MemoryLedger> ledger;
     std::shared_ptr<Recorder> recorder;
     std::unique_ptr<Runtime> runtime;
 };
-
 }  // namespace callgate::pipeline

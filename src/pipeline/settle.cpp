@@ -40,7 +40,8 @@ void note_health(Call& call) {
 }
 
 void note_loop(Call& call) {
-    if (!call.entered || call.request.context->run_id.empty() || call.rules->config().limits.loop_repeats == 0)
+    if (!call.entered || call.request.context->run_id.empty() ||
+        call.rules->config().limits.loop_repeats == 0)
         return;
     const std::uint64_t result = call.outcome.succeeded
                                      ? json::hash(Outcome(call.told).content(), call.core->hash_seed)
@@ -71,8 +72,10 @@ void doubt(Call& call) {
     call.outcome.safe_new_key = false;
 }
 
-// What others may be waiting for is theirs again.
+// What others may be waiting for is theirs again. Events that are still here belong to a step that the ledger
+// did not take.
 void let_go(Call& call, Special& special) {
+    special.claim_events.clear();
     if (special.approval_use) call.outcome.approval_id = special.approval_use->id;
     special.hold = {};
     special.ticket = {};
@@ -177,9 +180,7 @@ Step recorded(Call& call) {
 }
 
 Step tell(Call& call) {
-    if (const Special* const special = call.special_if()) {
-        for (const AuditEvent& event : special->claim_events) project_audit(*call.core, event);
-    }
+    project_claim_events(call, call.settled.first_event);
     if (call.terminal) project_audit(*call.core, *call.terminal);
     note_health(call);
     note_loop(call);

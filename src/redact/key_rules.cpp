@@ -140,8 +140,8 @@ bool counts_tokens(const Segments& segments) {
                        [](const auto& s) { return contains(kTokenAmounts, s); });
 }
 
-// Every sensitive name has one of these among its letters. Nearly all names have not, and are then known to be
-// plain without cutting them into words.
+// Every sensitive name has one of these among its letters. Nearly all names have not, and are then known to
+// be plain without cutting them into words.
 bool begins_tell_tale(std::string_view letters) {
     switch (letters.front()) {
         case 'a': return letters.starts_with("auth");

@@ -47,8 +47,9 @@ Result<Verdict> Schema::check_text(std::string_view text, Scratch& scratch,
     return judge_tape(*program_, scratch.state());
 }
 
-[[gnu::hot]] Result<Accepted> Schema::accept(std::string_view text, Scratch& scratch, const json::ParseLimits& limits,
-                                boost::json::storage_ptr memory) const {
+[[gnu::hot]] Result<Accepted> Schema::accept(std::string_view text, Scratch& scratch,
+                                             const json::ParseLimits& limits,
+                                             boost::json::storage_ptr memory) const {
     json::Tape& tape = scratch.state().tape;
     if (!tape.scan(text, limits)) return tl::unexpected<Error>(tape.error(text));
     const Verdict verdict = judge_tape(*program_, scratch.state());

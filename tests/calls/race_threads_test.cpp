@@ -97,11 +97,11 @@ public:
     std::optional<Approval> approval_of_call(std::string_view call_id) override {
         return inner_.approval_of_call(call_id);
     }
-    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent event) override {
-        return inner_.vote(id, std::move(vote), std::move(event));
+    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override {
+        return inner_.vote(id, std::move(vote), event);
     }
-    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent event) override {
-        return inner_.revoke(id, by, std::move(event));
+    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
+        return inner_.revoke(id, by, event);
     }
     std::optional<ledger::CallRow> find(const CallId& call_id) override { return inner_.find(call_id); }
     std::vector<ledger::CallRow> list(std::optional<ledger::CallState> state) override {
@@ -109,8 +109,8 @@ public:
     }
     Result<ledger::CallRow> resolve(const CallId& call_id, bool applied,
                                     std::shared_ptr<const ledger::StoredOutcome> outcome,
-                                    AuditEvent event) override {
-        return inner_.resolve(call_id, applied, std::move(outcome), std::move(event));
+                                    AuditEvent& event) override {
+        return inner_.resolve(call_id, applied, std::move(outcome), event);
     }
     std::vector<AuditEvent> audit(std::string_view trace) override { return inner_.audit(trace); }
     std::uint64_t audit_count() override { return inner_.audit_count(); }

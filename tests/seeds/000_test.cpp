@@ -22,6 +22,7 @@ namespace callgate {
 namespace {
 
 using namespace std::chrono_literals;
+using pipeline::deferred;
 using pipeline::DeferredBody;
 using pipeline::TestRuntime;
 using testing::AllOf;
@@ -35,18 +36,6 @@ Tool add_tool() {
     return tool(
         "add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; }, param("a"),
         param("b"));
-}
-
-std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name) {
-    auto body = std::make_shared<DeferredBody>();
-    return {Tool(ToolDefinition(std::move(name), "Answers when told", Object{{"type", "object"}}), body),
-            body};
-}
-
-std::shared_ptr<std::optional<Outcome>> start(TestRuntime& node, CallRequest request) {
-    auto kept = std::make_shared<std::optional<Outcome>>();
-    node->start(std::move(request), {}, [kept](Outcome ended) { *kept = std::move(ended); });
-    return kept;
 }
 
 // The lines of the log that hold the text, with their level.
@@ -69,7 +58,7 @@ TEST(S0, R1_DefaultTimeoutIs30Seconds) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
-    const auto call = start(node, CallRequest("slow"));
+    const auto call = node.start(CallRequest("slow"));
     node.timers->advance(29'999ms);
     EXPECT_FALSE(*call);
     node.timers->advance(1ms);
@@ -162,7 +151,7 @@ TEST(S0, R6_ToolsAndTimeoutAreGivenWhenItIsMade) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add_all({add_tool(), slow}));
     EXPECT_EQ(node->call("add", {{"a", 5}, {"b", 3}}).text(), "8");
-    const auto call = start(node, CallRequest("slow"));
+    const auto call = node.start(CallRequest("slow"));
     node.timers->advance(10s);
     ASSERT_TRUE(*call);
     EXPECT_THAT(error_of(**call), HasSubstr("10s"));
@@ -222,7 +211,7 @@ TEST(S0, R9_OnlyRegisteredToolsRunWhoeverAsks) {
     EXPECT_EQ(node->call_batch({CallRequest("wipe")}).at(0).state(), State::not_found);
     EXPECT_EQ(node->preview("wipe").state(), State::not_found);
     EXPECT_FALSE(node->call("helper", {{"name", "wipe"}}).ok()) << "not even from inside another tool";
-    const auto started = start(node, CallRequest("wipe"));
+    const auto started = node.start(CallRequest("wipe"));
     EXPECT_EQ((*started)->state(), State::not_found);
     EXPECT_EQ(runs, 0);
 }
@@ -248,7 +237,7 @@ TEST(S0, R10_ExecutingReturnsBeforeTheToolIsDone) {
     auto [slow, body] = deferred("slow");
     slow.definition.input_schema = Object{{"properties", {{"city", {{"type", "string"}}}}}};
     ASSERT_TRUE(node->tools().add(slow));
-    const auto call = start(node, CallRequest("slow", {{"city", "London"}}));
+    const auto call = node.start(CallRequest("slow", {{"city", "London"}}));
     EXPECT_FALSE(*call);
     const auto attempt = body->take();
     ASSERT_TRUE(attempt);
@@ -277,9 +266,9 @@ TEST(S0, R10_TheTimeoutHoldsForEveryCall) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
-    const auto first = start(node, CallRequest("slow"));
+    const auto first = node.start(CallRequest("slow"));
     node.timers->advance(20s);
-    const auto second = start(node, CallRequest("slow"));
+    const auto second = node.start(CallRequest("slow"));
     node.timers->advance(10s);
     EXPECT_TRUE(*first);
     EXPECT_FALSE(*second);
@@ -341,7 +330,7 @@ TEST(S0, R12_ACallThatTakesTooLongIsCancelledAndSaysSo) {
     TestRuntime node(options);
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow.read_only()));
-    const auto call = start(node, CallRequest("slow"));
+    const auto call = node.start(CallRequest("slow"));
     const auto attempt = body->take();
     EXPECT_FALSE(attempt->context().cancelled());
     std::latch told(1);
@@ -359,7 +348,7 @@ TEST(S0, V4_AToolThatSleepsForTenSecondsIsAnsweredAfterItsTimeout) {
     TestRuntime node;
     auto [sleeps, body] = deferred("sleeps");
     ASSERT_TRUE(node->tools().add(sleeps.timeout(50ms)));
-    const auto call = start(node, CallRequest("sleeps"));
+    const auto call = node.start(CallRequest("sleeps"));
     node.timers->advance(50ms);
     ASSERT_TRUE(*call) << "no need to wait for the ten seconds";
     EXPECT_FALSE((*call)->ok());
@@ -707,9 +696,9 @@ TEST(S0, U5_TheCallsTimeoutBeatsTheToolsAndTheToolsTheRuntimes) {
     ASSERT_TRUE(node->tools().add_all({plain, own.timeout(20s)}));
     CallRequest brief("own");
     brief.timeout = 5s;
-    const auto of_call = start(node, brief);
-    const auto of_tool = start(node, CallRequest("own"));
-    const auto of_runtime = start(node, CallRequest("plain"));
+    const auto of_call = node.start(brief);
+    const auto of_tool = node.start(CallRequest("own"));
+    const auto of_runtime = node.start(CallRequest("plain"));
     node.timers->advance(5s);
     EXPECT_TRUE(*of_call);
     EXPECT_FALSE(*of_tool);

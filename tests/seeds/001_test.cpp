@@ -20,6 +20,7 @@ namespace callgate {
 namespace {
 
 using namespace std::chrono_literals;
+using pipeline::deferred;
 using pipeline::DeferredBody;
 using pipeline::TestRuntime;
 using testing::ElementsAre;
@@ -69,18 +70,6 @@ Tool returns(std::string name, ToolReturn answer) {
         [answer = std::move(answer)](const Object&, CallContext&) -> ToolReturn { return answer; });
 }
 
-std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name) {
-    auto body = std::make_shared<DeferredBody>();
-    return {Tool(ToolDefinition(std::move(name), "Answers when told", Object{{"type", "object"}}), body),
-            body};
-}
-
-std::shared_ptr<std::optional<Outcome>> start(TestRuntime& node, CallRequest request) {
-    auto kept = std::make_shared<std::optional<Outcome>>();
-    node->start(std::move(request), {}, [kept](Outcome ended) { *kept = std::move(ended); });
-    return kept;
-}
-
 std::vector<Event> events(const TestRuntime& node) {
     std::vector<Event> out;
     for (const auto& event : node.recorder->telemetry()) out.push_back(event.name);
@@ -114,7 +103,7 @@ TEST(S1, R2_ExecuteByNameWithATimeoutOrWithoutTheRegistry) {
     EXPECT_TRUE(node->call("echo", {{"message", "hello"}}, Context()).ok());
     CallRequest brief("slow");
     brief.timeout = 100ms;
-    const auto call = start(node, brief);
+    const auto call = node.start(brief);
     node.timers->advance(100ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ(views::s1(**call).at("type"), "timeout");
@@ -269,7 +258,7 @@ TEST(S1, V16_ASlowToolEndsWithinItsTimeoutOrTimesOut) {
     ASSERT_TRUE(node->tools().add(slow));
     CallRequest patient("slow");
     patient.timeout = 1'000ms;
-    const auto in_time = start(node, patient);
+    const auto in_time = node.start(patient);
     node.timers->advance(50ms);
     body->take()->finish(ToolResult(Object{{"completed", true}, {"delay", 50}}));
     ASSERT_TRUE(*in_time);
@@ -277,7 +266,7 @@ TEST(S1, V16_ASlowToolEndsWithinItsTimeoutOrTimesOut) {
 
     CallRequest brief("slow");
     brief.timeout = 100ms;
-    const auto late = start(node, brief);
+    const auto late = node.start(brief);
     node.timers->advance(100ms);
     ASSERT_TRUE(*late);
     EXPECT_EQ(views::s1(**late).at("type"), "timeout");
@@ -489,7 +478,7 @@ TEST(S1, R10_ThereAreFiveTypes) {
     EXPECT_EQ(type(node->call("sold")), "execution_error");
     EXPECT_EQ(type(node->call("raise")), "exception");
     EXPECT_EQ(type(node->call("odd")), "caught");
-    const auto late = start(node, CallRequest("slow"));
+    const auto late = node.start(CallRequest("slow"));
     node.timers->advance(30s);
     EXPECT_EQ(type(**late), "timeout");
     for (const auto& row : base::error_table()) {
@@ -504,7 +493,7 @@ TEST(S1, R11_EachTypeHasItsText) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add_all({tool("odd", "", []() -> int { throw 42; }), slow.timeout(100ms)}));
     EXPECT_EQ(views::s1(node->call("nobody")).at("error"), "Tool not found: nobody");
-    const auto late = start(node, CallRequest("slow"));
+    const auto late = node.start(CallRequest("slow"));
     node.timers->advance(100ms);
     const Object timeout = views::s1(**late);
     EXPECT_EQ(timeout.at("error"), "Tool execution timed out after 100ms");
@@ -576,7 +565,7 @@ TEST(S1, R13_ThirtySecondsByDefaultAndTheErrorTellsTheDuration) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
-    const auto call = start(node, CallRequest("slow"));
+    const auto call = node.start(CallRequest("slow"));
     node.timers->advance(29'999ms);
     EXPECT_FALSE(*call);
     node.timers->advance(1ms);
@@ -598,7 +587,7 @@ TEST(S1, R13_AToolRunsInATaskOfItsOwnThatIsStoppedAtTheDeadline) {
         entered.count_down();
         told.wait();
     })));
-    const auto call = start(node, CallRequest("deaf"));
+    const auto call = node.start(CallRequest("deaf"));
     entered.wait();
     EXPECT_NE(ran_on, std::this_thread::get_id());
     node.timers->advance(30s);
@@ -741,7 +730,7 @@ TEST(S1, V77_ATimeoutIsAnExceptionEvent) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
-    const auto call = start(node, CallRequest("slow"));
+    const auto call = node.start(CallRequest("slow"));
     node.timers->advance(30s);
     ASSERT_TRUE(*call);
     const auto seen = node.recorder->telemetry();
@@ -890,7 +879,7 @@ TEST(S1, D22_AnErrorTheToolReturnedIsNeverRetried) {
     made.retries(RetryPolicy(2)).read_only();
     const auto call = [&] {
         runs = 0;
-        const auto ended = start(node, CallRequest("act"));
+        const auto ended = node.start(CallRequest("act"));
         for (int i = 0; i < 10 && !*ended; ++i) node.timers->advance(1s);
         return ended->has_value() && !(*ended)->ok();
     };

@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using pipeline::DeferredBody;
+using pipeline::Ended;
 using pipeline::TestRuntime;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -57,13 +58,6 @@ Tool fails(std::string name, ToolFailure failure) {
 
 Tool deferred(std::string name, std::shared_ptr<DeferredBody> body) {
     return {ToolDefinition(std::move(name), "", kAnyObject), std::move(body)};
-}
-
-using Ended = std::shared_ptr<std::optional<Outcome>>;
-Ended start(TestRuntime& node, CallRequest request, Context context = {}) {
-    auto ended = std::make_shared<std::optional<Outcome>>();
-    node->start(std::move(request), std::move(context), [ended](Outcome outcome) { *ended = outcome; });
-    return ended;
 }
 
 CallRequest with_timeout(CallRequest request, std::chrono::milliseconds timeout) {
@@ -155,7 +149,7 @@ TEST(S2, R2_WithoutATimeLimitItIsThirtySeconds) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
-    const Ended call = start(node, CallRequest("slow"));
+    const Ended call = node.start(CallRequest("slow"));
     node.timers->advance(29'999ms);
     EXPECT_FALSE(*call);
     node.timers->advance(1ms);
@@ -167,8 +161,8 @@ TEST(S2, R2_ACallMayBringItsOwnTimeLimit) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only().timeout(5s)));
-    const Ended brief = start(node, with_timeout(CallRequest("slow"), 10ms));
-    const Ended patient = start(node, with_timeout(CallRequest("slow"), 60s));
+    const Ended brief = node.start(with_timeout(CallRequest("slow"), 10ms));
+    const Ended patient = node.start(with_timeout(CallRequest("slow"), 60s));
     node.timers->advance(10ms);
     EXPECT_TRUE(*brief);
     node.timers->advance(59s);
@@ -281,7 +275,7 @@ TEST(S2, R5_TheDurationIsMeasured) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
-    const Ended call = start(node, CallRequest("slow"));
+    const Ended call = node.start(CallRequest("slow"));
     node.timers->advance(150ms);
     body->take()->finish(ToolResult(Value("done")));
     ASSERT_TRUE(*call);
@@ -300,7 +294,7 @@ TEST(S2, R6_AnErrorIsOneOfSixCodesWithMessageAndDetails) {
     ASSERT_TRUE(node->tools().add(fails("down", ToolFailure::unreachable("Connection refused"))));
     ASSERT_TRUE(
         node->tools().add(reader("throws", []() -> ToolReturn { throw std::logic_error("Unexpected"); })));
-    const Ended late = start(node, with_timeout(CallRequest("slow"), 10ms));
+    const Ended late = node.start(with_timeout(CallRequest("slow"), 10ms));
     node.timers->advance(10ms);
 
     const std::vector<std::pair<Outcome, std::string>> cases{
@@ -371,7 +365,7 @@ TEST(S2, R7_TransientFailuresAreTriedAgain) {
                                           return tl::unexpected(ToolFailure::unreachable("no route"));
                                       return ToolResult(Value("there"));
                                   }).retries(RetryPolicy(2))));
-    const Ended call = start(node, CallRequest("flaky"));
+    const Ended call = node.start(CallRequest("flaky"));
     for (int i = 0; i < 10 && !*call; ++i) node.timers->advance(1s);
     ASSERT_TRUE(*call);
     EXPECT_TRUE((*call)->ok());
@@ -428,7 +422,7 @@ TEST(S2, R9_AToolMayHaveItsOwnTimeLimit) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("brief", body).read_only().timeout(2s)));
-    const Ended call = start(node, CallRequest("brief"));
+    const Ended call = node.start(CallRequest("brief"));
     node.timers->advance(1'999ms);
     EXPECT_FALSE(*call);
     node.timers->advance(1ms);
@@ -441,7 +435,7 @@ TEST(S2, R9_TheDefaultComesFromTheConfiguration) {
     TestRuntime node(options);
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
-    const Ended call = start(node, CallRequest("slow"));
+    const Ended call = node.start(CallRequest("slow"));
     node.timers->advance(7s);
     ASSERT_TRUE(*call);
     EXPECT_EQ(s2_details(**call).at("timeout_seconds"), 7.0);
@@ -460,7 +454,7 @@ TEST(S2, R9_ALongRunningCallIsToldToStop) {
                                                   return ToolResult(Value("too late"));
                                               })
                                       .read_only()));
-    const Ended call = start(node, with_timeout(CallRequest("long"), 50ms));
+    const Ended call = node.start(with_timeout(CallRequest("long"), 50ms));
     entered.get_future().wait();
     node.timers->advance(50ms);
     ASSERT_TRUE(*call) << "the answer does not wait for the tool";
@@ -471,7 +465,7 @@ TEST(S2, R9_WhatWasThereBeforeTheDeadlineIsKept) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
-    const Ended call = start(node, CallRequest("slow"));
+    const Ended call = node.start(CallRequest("slow"));
     body->take()->context().partial("the first half");
     // The attempt is gone without an answer: the connection is lost.
     ASSERT_TRUE(*call);
@@ -486,7 +480,7 @@ TEST(S2, V49_ATimeoutNamesItsSeconds) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
-    const Ended call = start(node, with_timeout(CallRequest("slow"), 10ms));
+    const Ended call = node.start(with_timeout(CallRequest("slow"), 10ms));
     node.timers->advance(10ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ(s2_code(**call), "timeout_error");
@@ -498,7 +492,7 @@ TEST(S2, V50_ACallThatMayTakeSixtySecondsCanTakeFortyFive) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("long_operation", body)));
-    const Ended call = start(node, with_timeout(CallRequest("long_operation"), 60s));
+    const Ended call = node.start(with_timeout(CallRequest("long_operation"), 60s));
     const auto attempt = body->take();
     EXPECT_EQ(attempt->context().time_left(), 60s) << "the limit is passed down to the tool";
     node.timers->advance(45s);
@@ -749,10 +743,10 @@ TEST(S2, R18_TheThreeLinesExactly) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("read_file", body)));
-    Ended call = start(node, CallRequest("read_file", {{"path", "/etc/hosts"}}));
+    Ended call = node.start(CallRequest("read_file", {{"path", "/etc/hosts"}}));
     node.timers->advance(150ms);
     body->take()->finish(ToolResult(Value("127.0.0.1 localhost")));
-    call = start(node, CallRequest("read_file", {{"path", "/none"}}));
+    call = node.start(CallRequest("read_file", {{"path", "/none"}}));
     node.timers->advance(10'900us);
     body->take()->finish(tl::unexpected(ToolFailure::told("No such file")));
     EXPECT_THAT(
@@ -953,7 +947,7 @@ TEST(S2, D9_TelemetryStartsAndEndsOnceAndTellsHow) {
         {"timeout",
          [&](TestRuntime& node) {
              ASSERT_TRUE(node->tools().add(slow));
-             const Ended call = start(node, CallRequest("slow"));
+             const Ended call = node.start(CallRequest("slow"));
              node.timers->advance(30s);
          },
          Name::exception, "timed_out"},
@@ -963,7 +957,7 @@ TEST(S2, D9_TelemetryStartsAndEndsOnceAndTellsHow) {
              std::stop_source stop;
              Context context;
              context.cancel = stop.get_token();
-             const Ended call = start(node, CallRequest("slow"), context);
+             const Ended call = node.start(CallRequest("slow"), context);
              stop.request_stop();
          },
          Name::exception, "cancelled"},
@@ -1010,7 +1004,7 @@ Context keyed(std::string key) {
 Outcome after(TestRuntime& node, Tool tool, std::chrono::milliseconds time, Context context = {}) {
     const std::string name = tool.definition.name;
     EXPECT_TRUE(node->tools().add(std::move(tool)));
-    const Ended call = start(node, CallRequest(name), std::move(context));
+    const Ended call = node.start(CallRequest(name), std::move(context));
     node.timers->advance(time);
     return call->value_or(Outcome());
 }
@@ -1144,8 +1138,8 @@ std::vector<ErrorCase> error_cases() {
         {ErrorCode::in_progress,
          [](TestRuntime& n) {
              EXPECT_TRUE(n->tools().add(deferred("t", std::make_shared<DeferredBody>())));
-             const Ended first = start(n, CallRequest("t"), keyed("k"));
-             const Ended second = start(n, with_timeout(CallRequest("t"), 1s), keyed("k"));
+             const Ended first = n.start(CallRequest("t"), keyed("k"));
+             const Ended second = n.start(with_timeout(CallRequest("t"), 1s), keyed("k"));
              n.timers->advance(1s);
              return second->value_or(Outcome());
          },

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using pipeline::DeferredBody;
+using pipeline::Ended;
 using pipeline::TestRuntime;
 using testing::AllOf;
 using testing::Each;
@@ -71,13 +72,6 @@ CallRequest acted(std::string tool, std::string action, Args args = {}) {
     return request;
 }
 
-using Ended = std::shared_ptr<std::optional<Outcome>>;
-Ended start(TestRuntime& node, CallRequest request, Context context = {}) {
-    auto ended = std::make_shared<std::optional<Outcome>>();
-    node->start(std::move(request), std::move(context), [ended](Outcome outcome) { *ended = outcome; });
-    return ended;
-}
-
 void set_policy(TestRuntime& node, const std::function<void(PolicyConfig&)>& change) {
     PolicyConfig config = node->policy().get();
     change(config);
@@ -113,7 +107,7 @@ TEST(S3, R1_NoWayIntoTheRuntimeGoesAroundItsChecks) {
                                  node->preview("guarded")};
     for (const Outcome& outcome : node->call_batch({CallRequest("guarded"), CallRequest("guarded")}))
         refused.push_back(outcome);
-    refused.push_back(**start(node, CallRequest("guarded")));
+    refused.push_back(**node.start(CallRequest("guarded")));
     for (const Outcome& outcome : refused) EXPECT_EQ(outcome.state(), State::scope_denied);
     EXPECT_THROW(node->call_or_throw("guarded"), ScopeViolation);
     EXPECT_EQ(node->call("outer").text(), "scope_denied") << "a tool has no more rights than its caller";
@@ -825,11 +819,11 @@ TEST(S3, R15_TwoAtOnceRunOnce) {  // V101, D16
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("t", body)));
-    const Ended first = start(node, CallRequest("t"), keyed("k"));
-    const Ended second = start(node, CallRequest("t"), keyed("k"));
+    const Ended first = node.start(CallRequest("t"), keyed("k"));
+    const Ended second = node.start(CallRequest("t"), keyed("k"));
     CallRequest hasty("t");
     hasty.timeout = 1s;
-    const Ended third = start(node, hasty, keyed("k"));
+    const Ended third = node.start(hasty, keyed("k"));
     EXPECT_EQ(body->entered(), 1);
     node.timers->advance(1s);
     ASSERT_TRUE(*third) << "waits no longer than its own deadline";
@@ -939,7 +933,7 @@ TEST(S3, V104_WhatACrashLeftOpenIsUnknownAndNotRepeated) {  // D16
         TestRuntime before;
         auto body = std::make_shared<DeferredBody>();
         ASSERT_TRUE(before->tools().add(deferred("t", body).effect(effect)));
-        const Ended lost = start(before, CallRequest("t"), keyed("k"));
+        const Ended lost = before.start(CallRequest("t"), keyed("k"));
         ASSERT_EQ(body->entered(), 1);
         before.ledger->owner_gone(before->core()->owner);
 
@@ -987,7 +981,7 @@ TEST(S3, D18_RetriesOnlyWhereNothingCanHaveHappened) {  // U-8
         int runs = 0;
         ASSERT_TRUE(
             node->tools().add(failing("t", one.failure, &runs).effect(one.effect).retries(RetryPolicy(2))));
-        const Ended call = start(node, CallRequest("t"), keyed("k"));
+        const Ended call = node.start(CallRequest("t"), keyed("k"));
         for (int i = 0; i < 10 && !*call; ++i) node.timers->advance(1s);
         ASSERT_TRUE(*call);
         EXPECT_EQ(runs, one.runs) << to_string(one.effect) << " " << to_string(one.failure.error.code);
@@ -1008,7 +1002,7 @@ TEST(S3, D18_OneDeadlineCoversAllAttempts) {
     eager.base_delay = 1s;
     ASSERT_TRUE(
         node->tools().add(failing("t", ToolFailure::unreachable("x"), &runs).retries(eager).timeout(5s)));
-    const Ended call = start(node, CallRequest("t"));
+    const Ended call = node.start(CallRequest("t"));
     for (int i = 0; i < 50 && !*call; ++i) node.timers->advance(100ms);
     ASSERT_TRUE(*call);
     EXPECT_LE((*call)->duration(), 5s);
@@ -1024,7 +1018,7 @@ TEST(S3, D18_ARateLimitIsWaitedForWithinTheDeadline) {  // U-8
                                               return tl::unexpected(ToolFailure::rate_limited("429", reset));
                                           return ToolResult(Value(1));
                                       }).retries(RetryPolicy(1))));
-        const Ended call = start(node, CallRequest("t"));
+        const Ended call = node.start(CallRequest("t"));
         if (reset == 2s) {
             node.timers->advance(1'999ms);
             EXPECT_FALSE(*call);
@@ -1056,7 +1050,7 @@ TEST(S3, R18_AnEventSaysWhatWentWrongInCodes) {
     TestRuntime node;
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("t", body).connector("gmail")));
-    const Ended call = start(node, acted("t", "send", {{"to", "ann"}}), keyed("k"));
+    const Ended call = node.start(acted("t", "send", {{"to", "ann"}}), keyed("k"));
     node.timers->advance(30s);
     const AuditEvent event = last_event(node);
     EXPECT_EQ(event.error_code, "tool.timeout");
@@ -1198,7 +1192,7 @@ TEST(S3, R21_AfterTheCallThereAreNoMoreSecrets) {
     TestRuntime node(with_secrets());
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("mail", body).connector("gmail").read_only()));
-    const Ended call = start(node, CallRequest("mail"));
+    const Ended call = node.start(CallRequest("mail"));
     const auto attempt = body->take();
     EXPECT_EQ(take_secret(attempt->context()), kSecret);
     node.timers->advance(30s);
