@@ -19,7 +19,8 @@ if ! cmp -s "$root/bench/call/peers/package-lock.json" "$peers/installed-lock.js
     mkdir -p "$peers"
     rm -f "$peers/installed-lock.json"
     cp "$root"/bench/call/peers/{package.json,package-lock.json,.npmrc} "$peers/"
-    (cd "$peers" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+    # With the Node they will run on: npm leaves out optional packages that are too new for its own.
+    (cd "$peers" && PATH=$(dirname "$node"):$PATH npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
     cp "$peers/package-lock.json" "$peers/installed-lock.json"
 fi
 
