@@ -54,8 +54,8 @@ State state_of(ErrorCode code) {
 }  // namespace
 
 SharedContext usual_context() noexcept {
-    static const Context usual;
-    return {SharedContext(), &usual};  // it is always there: nobody counts its users
+    static const Context& usual = *new Context;  // never goes: a call may still run when the program ends
+    return {SharedContext(), &usual};
 }
 
 SharedContext share(Context context) {
@@ -151,6 +151,7 @@ void Call::run() {
 // Nothing is on loan to a call that waits.
 void Call::rest() {
     hand_out();
+    if (!kept_) kept_ = self();
     if (!workspace_) return;
     keep();
     core->give_back(std::move(workspace_));
@@ -351,9 +352,9 @@ void Call::mask_preview() {
 
 void Call::record_allowed() {
     AuditEvent event = make_event(*this, "gate.allowed", "success", "gate");
-    project_audit(*core, event);
     ledger::Reply reply;
-    core->ledger().record(event, reply, *this);
+    if (core->ledger().record(event, reply, *this) == ledger::Io::done && !reply.error)
+        project_audit(*core, event);
 }
 
 std::string Call::run_key() const {

@@ -126,7 +126,8 @@ const ToolEntry* Runtime::Core::find_tool(Workspace& workspace, const Registry& 
     return workspace.tools.find(of, name);
 }
 
-// A tool that was removed goes when its last call has ended: no workspace may hold on to it.
+// A tool that was removed goes when the calls that are under way have ended: no idle workspace may hold on to
+// it.
 void Runtime::Core::drop_idle_tools() {
     std::vector<std::unique_ptr<Workspace>> idle;
     if (auto* spare = spare_.exchange(nullptr)) idle.emplace_back(spare);

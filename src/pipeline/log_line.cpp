@@ -10,6 +10,7 @@ namespace {
 // The longest line that is possible: a name and a message of characters that all need the longest escape.
 static_assert(10 * (kLogNameCharacters + kLogMessageCharacters) + 256 <= LineText::kBytes);
 static_assert(10 * kLogNameCharacters + kLogArgumentsBytes + 256 <= LineText::kBytes);
+static_assert(20 * kLogNameCharacters + kLogStackBytes + 256 <= LineText::kBytes);
 
 /// Deeper than this nothing is shown; the text would hardly get there.
 constexpr std::size_t kMaxDepth = 64;

@@ -28,7 +28,11 @@ public:
     LineText& operator=(const LineText&) = delete;
 
     std::string_view view() const noexcept { return {buffer_, static_cast<std::size_t>(next_ - buffer_)}; }
-    void clear() noexcept { next_ = buffer_; }
+    void clear() noexcept {
+        next_ = buffer_;
+        end_ = buffer_ + kBytes;
+        full_ = false;
+    }
 
     /// All of it, or nothing from here on.
     void token(std::string_view text) noexcept {
@@ -59,7 +63,7 @@ public:
 private:
     static constexpr std::string_view kCut = "...";
 
-    std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - next_); }
+    std::size_t room() const noexcept { return next_ < end_ ? static_cast<std::size_t>(end_ - next_) : 0; }
     /// Characters that stand for themselves, up to the first that does not; the number of them.
     std::size_t copy_plain(std::string_view text, std::uint8_t where) noexcept;
 

@@ -121,6 +121,7 @@ ledger::Io settle_claim(Call& call) {
         if (settle_claim(call) == ledger::Io::pending) return Step::pending;
     } else {
         fill_terminal_event(call.terminal.emplace(), call);
+        if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
         if (call.core->ledger().record(*call.terminal, call.settled, call) == ledger::Io::pending) {
             return Step::pending;
         }
@@ -154,14 +155,19 @@ void fenced_off(Call& call) {
     outcome.result = {};
     outcome.safe_new_key = false;
     outcome.state = call.effectful() ? State::unknown : State::in_progress;
-    outcome.error = Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
-                          "Another program has taken this call over; ask again with the same key.",
-                          {{"reason", "taken_over"}});
+    outcome.error =
+        Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
+              "Another program or a late answer has settled this call; ask again with the same key.",
+              {{"reason", "taken_over"}});
     call.special().claim_events.clear();
     fill_terminal_event(call.terminal.emplace(), call);
     ledger::Reply& reply = call.settled;
     reply.error.reset();
     call.core->ledger().record(*call.terminal, reply, call);
+    if (reply.error) {
+        call.core->counters.settle.audit_failures.add();
+        call.terminal.reset();
+    }
 }
 
 Step recorded(Call& call) {

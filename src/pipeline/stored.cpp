@@ -73,7 +73,7 @@ void settle_late(Call& call, std::uint32_t attempt, ToolReturn answer) {
     if (has_row) {
         const auto afterwards = std::make_shared<Afterwards>();
         const auto io = call.core->ledger().settle(std::move(request), afterwards->reply, *afterwards);
-        if (io == ledger::Io::done && afterwards->reply.settled.late) {
+        if (io == ledger::Io::done && afterwards->reply.settled.accepted) {
             event.sequence = afterwards->reply.first_event;
             project_audit(*call.core, event);
         }
