@@ -21,18 +21,24 @@ inline constexpr bool kRecycles = !__has_feature(address_sanitizer) && !__has_fe
 inline constexpr bool kRecycles = true;
 #endif
 
-template <class T>
+/// `keeps` is for tests, which want to see it also under a sanitizer.
+template <class T, bool keeps = kRecycles>
 class RecyclingAllocator {
 public:
     using value_type = T;
+    template <class U>
+    struct rebind {
+        using other = RecyclingAllocator<U, keeps>;
+    };
 
     RecyclingAllocator() = default;
     template <class U>
-    RecyclingAllocator(const RecyclingAllocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor)
+    RecyclingAllocator(const RecyclingAllocator<U, keeps>&) noexcept {
+    }  // NOLINT(google-explicit-constructor)
 
     T* allocate(std::size_t count) {
         static_assert(alignof(T) <= alignof(std::max_align_t));
-        if (kRecycles && count == 1 && blocks().count > 0) {
+        if (keeps && count == 1 && blocks().count > 0) {
             return static_cast<T*>(blocks().kept[--blocks().count]);
         }
         return static_cast<T*>(::operator new(count * sizeof(T)));
@@ -40,7 +46,7 @@ public:
 
     void deallocate(T* block, std::size_t count) noexcept {
         Blocks& mine = blocks();
-        if (kRecycles && count == 1 && !mine.closed && mine.count < kKept) {
+        if (keeps && count == 1 && !mine.closed && mine.count < kKept) {
             mine.kept[mine.count++] = block;
         } else {
             ::operator delete(block, count * sizeof(T));
