@@ -1,9 +1,9 @@
-# callgate_folder(NAME): the sources of src/NAME go into the library. What stands beside them becomes programs:
+# callgate_folder(NAME): the sources of src/NAME and its subfolders go into the library. What stands beside them becomes programs:
 #   *_test.cpp          NAME_test
 #   *_threads_test.cpp  NAME_threads_test, which runs under ThreadSanitizer too
 #   *_bench.cpp         NAME_bench
 function(callgate_folder name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(tests ${sources})
   set(benches ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
@@ -30,7 +30,7 @@ endfunction()
 function(callgate_program name)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE callgate OpenSSL::Crypto fmt::fmt PkgConfig::callgate_text)
+  target_link_libraries(${name} PRIVATE callgate OpenSSL::Crypto SQLite::SQLite3 fmt::fmt PkgConfig::callgate_text)
 endfunction()
 
 # Builds the programs that run under ThreadSanitizer, and nothing else.

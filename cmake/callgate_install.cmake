@@ -14,7 +14,7 @@ install(FILES ${PROJECT_BINARY_DIR}/callgateConfig.cmake ${PROJECT_BINARY_DIR}/c
   DESTINATION ${callgate_package_dir})
 
 # A static library cannot name its dependencies itself, so pkg-config has to, without being asked for --static.
-set(callgate_pc_dependencies "libcrypto >= 3, fmt, re2, libpcre2-8, libidn2")
+set(callgate_pc_dependencies "libcrypto >= 3, sqlite3 >= 3.40, fmt, re2, libpcre2-8, libidn2")
 if(callgate_library_type STREQUAL "SHARED_LIBRARY")
   set(callgate_pc_requires_private ${callgate_pc_dependencies})
 else()

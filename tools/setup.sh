@@ -6,7 +6,7 @@
 set -euo pipefail
 
 declare -A packages=(
-    [build]="g++ cmake ninja-build ccache pkg-config libboost1.81-dev libboost-json1.81-dev libssl-dev
+    [build]="g++ cmake ninja-build ccache pkg-config libboost1.81-dev libboost-json1.81-dev libssl-dev libsqlite3-dev
              libre2-dev libpcre2-dev libidn2-dev libunistring-dev libfmt-dev libcli11-dev libexpected-dev
              libhowardhinnant-date-dev tzdata"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev python3 json-schema-test-suite"

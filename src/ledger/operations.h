@@ -1,0 +1,85 @@
+// What operators ask of a durable ledger beside deciding: lists that stay small however much there is, and
+// the care of its file.
+//
+// Every function works while calls run. Lists are pages, newest first: `before` is the id that the last page
+// ended with. Reports are JSON objects, for programs and for tables alike.
+//
+// Threads: may be used from any thread; all may block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <callgate/approvals.h>
+#include <callgate/error.h>
+#include <callgate/json.h>
+
+#include "ledger/call_row.h"
+
+namespace callgate::ledger {
+
+class AuditReader;
+
+struct CallQuery {
+    std::optional<CallState> state;
+    std::string tool;       ///< "": any
+    std::string principal;  ///< "": any
+    std::string before;     ///< a call id; "": from the newest
+    std::size_t limit = 100;
+
+    CallQuery() = default;
+};
+
+struct ApprovalQuery {
+    std::optional<ApprovalState> state;
+    std::string before;  ///< an approval id; "": from the newest
+    std::size_t limit = 100;
+
+    ApprovalQuery() = default;
+};
+
+/// One attempt of a call.
+struct AttemptRow {
+    std::uint32_t number = 0;
+    std::uint32_t epoch = 1;
+    base::WallTime started_at{};
+    std::optional<base::WallTime> ended_at;
+    std::string end;  ///< "" while it runs
+};
+
+/// Told between steps of long work: what was done of how much. False: stop.
+using WorkProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
+
+class Operations {
+public:
+    virtual ~Operations() = default;
+
+    virtual Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) = 0;
+    virtual Result<std::vector<AttemptRow>> attempts(const CallId& call_id) = 0;
+    virtual Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) = 0;
+    /// Changes whenever an approval is opened, decided or used: for those who watch.
+    virtual std::uint64_t approvals_version() = 0;
+
+    /// Counts by state, sizes, versions, the state of the background check, the audit's head.
+    virtual Result<Object> stats() = 0;
+    /// SQLite's own check of the whole file and ours of what it says: {"ok", "problems": […], …}.
+    virtual Result<Object> check(const WorkProgress& progress) = 0;
+    /// A consistent copy, made while calls go on. config_error {reason: file_exists …}.
+    virtual Result<Object> backup(const std::string& path, const WorkProgress& progress) = 0;
+    /// What has expired goes: outcomes become tombstones, old tombstones and payloads go.
+    virtual Result<Object> collect() = 0;
+
+    /// The audit as it is now; valid while this lives, to be used by one thread.
+    virtual Result<std::unique_ptr<AuditReader>> read_audit() = 0;
+    /// Signs a checkpoint of all that is on the record.
+    virtual Result<std::string> checkpoint() = 0;
+    /// The texts that belong to an event go, and their salts; the chain stays whole. By call id.
+    virtual Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) = 0;
+    virtual Result<Object> rotate_audit_key(std::string_view by) = 0;
+};
+
+}  // namespace callgate::ledger
