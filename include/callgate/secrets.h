@@ -8,9 +8,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <callgate/error.h>
 
@@ -44,6 +47,10 @@ public:
     Result<void> with_secret(std::string_view connector, std::string_view key,
                              const std::function<void(const Secret&)>& use) const;
 
+    /// Keeps a value that the runtime itself obtained, such as a token, in place of the one before.
+    /// config_error {reason: "read_only_store"} where values come from elsewhere.
+    virtual Result<void> put(std::string_view connector, std::string_view key, std::string_view value);
+
 protected:
     virtual Result<Secret> load(std::string_view connector, std::string_view key) const = 0;
 };
@@ -55,6 +62,7 @@ public:
     ~MemorySecrets() override;
 
     Result<void> set(std::string_view connector, std::string_view key, std::string_view value);
+    Result<void> put(std::string_view connector, std::string_view key, std::string_view value) override;
     void remove(std::string_view connector, std::string_view key);
 
 protected:
@@ -63,6 +71,25 @@ protected:
 private:
     struct State;
     std::unique_ptr<State> state_;
+};
+
+/// Where the 32 bytes come from that what is kept on disk is sealed with. Written as 64 hexadecimal digits,
+/// as base64, or (in files) as they are.
+struct KeySource {
+    enum class Kind : std::uint8_t {
+        file,         ///< a file that belongs to this user and that nobody else may read
+        environment,  ///< a variable, wiped and unset when it is read: so it can be read once, at the start
+        credential,   ///< a file in $CREDENTIALS_DIRECTORY, as systemd's LoadCredential= makes it
+    };
+
+    Kind kind = Kind::file;
+    std::string name;  ///< path, variable or credential
+
+    KeySource() = default;
+    KeySource(Kind kind_, std::string name_) : kind(kind_), name(std::move(name_)) {}
+    static KeySource file(std::string path) { return {Kind::file, std::move(path)}; }
+    static KeySource environment(std::string variable) { return {Kind::environment, std::move(variable)}; }
+    static KeySource credential(std::string name) { return {Kind::credential, std::move(name)}; }
 };
 
 }  // namespace callgate

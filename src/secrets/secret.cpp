@@ -2,21 +2,23 @@
 
 #include <utility>
 
-#include "base/cleansing.h"
+#include <fmt/format.h>
+
+#include "base/locked_bytes.h"
 
 namespace callgate {
 
 struct Secret::Bytes {
-    base::SecretBytes value;
+    base::LockedBytes value;
 };
 
-Secret::Secret(std::string_view value) : bytes_(std::make_unique<Bytes>(Bytes{base::to_secret(value)})) {}
+Secret::Secret(std::string_view value) : bytes_(std::make_unique<Bytes>(Bytes{base::LockedBytes(value)})) {}
 Secret::~Secret() = default;
 Secret::Secret(Secret&&) noexcept = default;
 Secret& Secret::operator=(Secret&&) noexcept = default;
 
 std::string_view Secret::expose() const noexcept {
-    return bytes_ ? base::view(bytes_->value) : std::string_view();
+    return bytes_ ? bytes_->value.view() : std::string_view();
 }
 
 std::size_t Secret::size() const noexcept {
@@ -29,6 +31,14 @@ Result<void> SecretsStore::with_secret(std::string_view connector, std::string_v
     if (!secret) return tl::unexpected(secret.error());
     use(*secret);
     return {};
+}
+
+Result<void> SecretsStore::put(std::string_view connector, std::string_view key, std::string_view) {
+    return fail(ErrorCode::config_error,
+                fmt::format("The secret '{}' of connector '{}' cannot be kept: this store only reads values "
+                            "that come from elsewhere.",
+                            key, connector),
+                {{"reason", "read_only_store"}, {"connector", connector}, {"key", key}});
 }
 
 }  // namespace callgate

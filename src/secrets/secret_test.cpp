@@ -1,57 +1,36 @@
 #include <callgate/secrets.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
-namespace {
-
-// The block under watch, and whether it was all zero when it was given back.
-const void* g_watched = nullptr;
-std::size_t g_watched_bytes = 0;
-bool g_freed = false;
-bool g_wiped = false;
-
-void give_back(void* memory) noexcept {
-    if (memory != nullptr && memory == g_watched) {
-        const auto* const bytes = static_cast<const unsigned char*>(memory);
-        g_freed = true;
-        g_wiped = std::all_of(bytes, bytes + g_watched_bytes, [](unsigned char b) { return b == 0; });
-        g_watched = nullptr;
-    }
-    std::free(memory);
-}
-
-void watch(std::string_view value) {
-    g_watched = value.data();
-    g_watched_bytes = value.size();
-    g_freed = false;
-    g_wiped = false;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-    if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    give_back(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    give_back(memory);
-}
+#include "base/locked_bytes.h"
+#include "base/memory_scan.h"
 
 namespace callgate {
 namespace {
 
-constexpr std::string_view kValue = "correct horse battery staple";
+using base::copies_in_memory;
+
+// The complement of the value, which itself must stand in memory only where it is meant to.
+std::string hidden() {
+    return base::complement("correct horse") + base::complement(" battery") + base::complement(" staple");
+}
+
+base::LockedBytes revealed() {
+    const std::string masked = hidden();
+    base::LockedBytes out(masked.size());
+    for (std::size_t i = 0; i < masked.size(); ++i) out.bytes()[i] = static_cast<char>(~masked[i]);
+    return out;
+}
+
+bool is_the_value(std::string_view value) {
+    return base::complement(value) == hidden();
+}
 
 template <class T>
 concept Printable = requires(std::ostream& out, const T& value) { out << value; };
@@ -70,57 +49,59 @@ static_assert(!Listable<SecretsStore> && !Listable<MemorySecrets>);
 
 TEST(Secret, IsWipedWhenItGoes) {
     {
-        const Secret secret(kValue);
-        EXPECT_EQ(secret.expose(), kValue);
-        EXPECT_EQ(secret.size(), kValue.size());
-        watch(secret.expose());
+        const Secret secret(revealed().view());
+        EXPECT_TRUE(is_the_value(secret.expose()));
+        EXPECT_EQ(secret.size(), hidden().size());
+        EXPECT_EQ(copies_in_memory(hidden()), 1u);
     }
-    EXPECT_TRUE(g_freed);
-    EXPECT_TRUE(g_wiped);
+    EXPECT_EQ(copies_in_memory(hidden()), 0u);
 }
 
 TEST(Secret, IsWipedWhenAnotherTakesItsPlace) {
-    Secret secret(kValue);
-    watch(secret.expose());
+    Secret secret(revealed().view());
+    EXPECT_EQ(copies_in_memory(hidden()), 1u);
     secret = Secret("another value altogether");
-    EXPECT_TRUE(g_freed);
-    EXPECT_TRUE(g_wiped);
+    EXPECT_EQ(copies_in_memory(hidden()), 0u);
     EXPECT_EQ(secret.expose(), "another value altogether");
 }
 
 TEST(Secret, MovesWithoutLeavingACopy) {
-    Secret first(kValue);
+    Secret first(revealed().view());
     const char* const where = first.expose().data();
     const Secret second = std::move(first);
     EXPECT_EQ(second.expose().data(), where);
     EXPECT_EQ(first.expose(), "");  // NOLINT(bugprone-use-after-move)
     EXPECT_EQ(first.size(), 0u);
+    EXPECT_EQ(copies_in_memory(hidden()), 1u);
 }
 
 TEST(WithSecret, GivesTheValueForTheLengthOfOneCallAndWipesIt) {
     MemorySecrets secrets;
-    ASSERT_TRUE(secrets.set("github", "token", kValue));
-    std::string seen;
+    ASSERT_TRUE(secrets.set("github", "token", revealed().view()));
+    EXPECT_EQ(copies_in_memory(hidden()), 1u);
+    bool seen = false;
     ASSERT_TRUE(secrets.with_secret("github", "token", [&](const Secret& secret) {
-        seen = secret.expose();
-        watch(secret.expose());
+        seen = is_the_value(secret.expose());
+        EXPECT_EQ(copies_in_memory(hidden()), 2u);
     }));
-    EXPECT_EQ(seen, kValue);
-    EXPECT_TRUE(g_freed);
-    EXPECT_TRUE(g_wiped);
+    EXPECT_TRUE(seen);
+    EXPECT_EQ(copies_in_memory(hidden()), 1u);
 }
 
 TEST(WithSecret, WhatTheFunctionThrowsPassesAfterTheWipe) {
     MemorySecrets secrets;
-    ASSERT_TRUE(secrets.set("github", "token", kValue));
-    EXPECT_THROW((void)secrets.with_secret("github", "token",
-                                           [&](const Secret& secret) {
-                                               watch(secret.expose());
-                                               throw std::runtime_error("boom");
-                                           }),
-                 std::runtime_error);
-    EXPECT_TRUE(g_freed);
-    EXPECT_TRUE(g_wiped);
+    ASSERT_TRUE(secrets.set("github", "token", revealed().view()));
+    EXPECT_THROW(
+        (void)secrets.with_secret("github", "token", [](const Secret&) { throw std::runtime_error("boom"); }),
+        std::runtime_error);
+    EXPECT_EQ(copies_in_memory(hidden()), 1u);
+}
+
+TEST(MemorySecrets, LeaveNothingBehindInMemory) {
+    MemorySecrets secrets;
+    ASSERT_TRUE(secrets.set("github", "token", revealed().view()));
+    secrets.remove("github", "token");
+    EXPECT_EQ(copies_in_memory(hidden()), 0u);
 }
 
 }  // namespace
