@@ -5,6 +5,11 @@
 // must be on the record with it: both are there or neither is. A reply's `error` is set when the ledger could
 // not do its work; nothing has happened then, and the caller must not act as if it had.
 //
+// A pending operation wakes its waiter exactly once, and that is the last the ledger does with the reply and
+// the waiter: both may be gone before wake() returns. Until then nobody else touches them. A waiter never
+// runs anything on the ledger's own thread, so wake() costs that thread little, and may be called with no
+// regard to what waits.
+//
 // Threads: may be used from any thread. A reply belongs to the ledger until done or woken.
 #pragma once
 
@@ -27,8 +32,8 @@ namespace callgate::ledger {
 
 enum class Io : std::uint8_t { done, pending };
 
-/// Who waits for an operation, or for a call to end. wake() may come from any thread, and may come once too
-/// often.
+/// Who waits for an operation, or for a call to end. wake() may come from any thread; for an operation once,
+/// for the end of a call perhaps once too often.
 class Waiter {
 public:
     virtual ~Waiter() = default;
@@ -153,9 +158,14 @@ public:
     virtual Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) = 0;
     virtual Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) = 0;
     virtual Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) = 0;
-    /// Audit alone: refusals and reads. The event gets its sequence, and its time if it has none. Its texts
-    /// are the caller's until this is done.
+    /// Audit alone: refusals and reads. The event gets its sequence, and its time if it has none. Done with
+    /// sequence 0: it goes on the record with the next batch and is numbered then. The event and its texts
+    /// stay where they are, unchanged, until this is done.
     virtual Io record(AuditEvent& event, Reply& reply, Waiter& waiter) = 0;
+    /// Asked before a read without a claim is run: what record() would refuse with now, so that nothing runs
+    /// whose end could not be recorded. Only a hint, and cheap: no lock, no waiting. Only a ledger with a
+    /// thread of its own is asked.
+    virtual std::optional<Error> ready_to_record() { return std::nullopt; }
     /// Woken when the call under the key has ended or is free again. False: that is so already.
     virtual bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) = 0;
     /// Who no longer wants to be woken says so, and is let go. It may be woken once more all the same.
@@ -188,10 +198,24 @@ public:
     /// All that were ever recorded.
     virtual std::uint64_t audit_count() = 0;
 
+    // Calls that a gone owner left in doubt: these may block.
+
+    /// All for which needs_probe() is true (state_machine.h), keyed or not.
+    virtual std::vector<CallRow> in_doubt() = 0;
+    /// C2 for one of them, by its call id: it passes to `owner` and is `reconciling`, with the row's next
+    /// epoch, and `event` is on the record with that and has its number. The row, to be concluded under its
+    /// epoch; nothing if it is not in doubt any more (ended, gone, or somebody else's). An error where the
+    /// ledger could not do it, or `owner` is not alive (ledger_unavailable).
+    virtual Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) = 0;
+
     // Owners. Only a registered one can claim.
     virtual OwnerId register_owner() = 0;
     /// It runs nothing any more: its calls may be taken over, and who waits for them is woken.
     virtual void owner_gone(OwnerId owner) = 0;
+
+    /// Whether it has a thread of its own, and wakes from it. Then no call runs on the thread that wakes it.
+    /// A ledger that does everything on the threads of its callers says no.
+    virtual bool has_own_thread() const noexcept { return true; }
 };
 
 }  // namespace callgate::ledger

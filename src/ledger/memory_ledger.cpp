@@ -33,6 +33,12 @@ tl::unexpected<Error> no_such_approval(std::string_view id) {
                 {{"reason", "not_found"}});
 }
 
+tl::unexpected<Error> not_registered() {
+    return fail(ErrorCode::ledger_unavailable,
+                "Who claims this call is not registered with the ledger, or is gone.",
+                {{"reason", "owner_not_alive"}});
+}
+
 void move_all(std::vector<std::shared_ptr<Waiter>>& from, std::vector<std::shared_ptr<Waiter>>& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     from.clear();
@@ -105,8 +111,8 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     };
     const OwnerId owner = request.row.owner;
     if (!is_alive(owner)) {
-        return refuse("Who claims this call is not registered with the ledger, or is gone.",
-                      "owner_not_alive", ErrorCode::ledger_unavailable);
+        reply.error = not_registered().value();
+        return Io::done;
     }
 
     const base::MonotonicTime now = clock_.monotonic_now();
@@ -226,7 +232,7 @@ Io MemoryLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter&
                                                               std::move(request.outcome), clock_.wall_now());
         if (entry != nullptr) reply.state = entry->row.state;
         if (!reply.accepted) return Io::done;
-        put_away(*entry, Keep::if_key, woken);
+        put_away(*entry, Keep::always, woken);
         reply.first_event = audit_.append(std::move(request.events));
     }
     wake_all(woken);
@@ -377,6 +383,25 @@ std::vector<AuditEvent> MemoryLedger::audit(std::string_view trace) {
 
 std::uint64_t MemoryLedger::audit_count() {
     return audit_.count();
+}
+
+std::vector<CallRow> MemoryLedger::in_doubt() {
+    const std::lock_guard lock(mutex_);
+    std::vector<CallRow> found;
+    for (const Entry* entry : calls_.all()) {
+        if (needs_probe(entry->row, is_alive(entry->row.owner))) found.push_back(entry->row);
+    }
+    return found;
+}
+
+Result<std::optional<CallRow>> MemoryLedger::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
+    const std::lock_guard lock(mutex_);
+    if (!is_alive(owner)) return not_registered();
+    Entry* entry = calls_.by_call(call_id, clock_.monotonic_now());
+    if (entry == nullptr || !needs_probe(entry->row, is_alive(entry->row.owner))) return std::nullopt;
+    take_over(entry->row, owner);
+    audit_.append(event);
+    return entry->row;
 }
 
 OwnerId MemoryLedger::register_owner() {

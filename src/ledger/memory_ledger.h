@@ -69,9 +69,12 @@ public:
                             AuditEvent& event) override;
     std::vector<AuditEvent> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
+    std::vector<CallRow> in_doubt() override;
+    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override;
 
     OwnerId register_owner() override;
     void owner_gone(OwnerId owner) override;
+    bool has_own_thread() const noexcept override { return false; }
 
     /// For tests of the guard insert_first_claim: runs between the look and the insertion, outside the lock,
     /// and only where the guard is switched off. Set it while nothing runs.

@@ -179,6 +179,64 @@ TEST(MemoryLedgerRecovery, WhoIsNotRegisteredOrIsGoneCannotClaim) {
     EXPECT_FALSE(b.peek("k").found);
 }
 
+// In doubt
+
+std::vector<CallId> in_doubt(Bench& b) {
+    std::vector<CallId> ids;
+    for (const CallRow& row : b.ledger.in_doubt()) ids.push_back(row.call_id);
+    return ids;
+}
+
+TEST(MemoryLedgerRecovery, VerifyCallsThatAGoneOwnerHadSentAreInDoubtAndNothingElseIs) {
+    Bench b;
+    b.claim(1, "sent", EffectClass::verify);
+    b.claim(2, "", EffectClass::verify);
+    b.claim(3, "given up", EffectClass::verify);
+    b.settle(3, AttemptEnd::ambiguous);
+    b.claim(4, "ended", EffectClass::verify);
+    b.settle(4, AttemptEnd::succeeded);
+    b.claim_as(b.owner, 5, "unsent", EffectClass::verify, false);
+    b.claim(6, "keyed", EffectClass::keyed);
+    b.claim(7, "unsafe");
+    b.claim_as(b.other, 8, "alive", EffectClass::verify);
+    EXPECT_THAT(in_doubt(b), ElementsAre()) << "their owner may still hear";
+    b.ledger.owner_gone(b.owner);
+    EXPECT_THAT(in_doubt(b), ElementsAre(call_id(1), call_id(2), call_id(3)));
+}
+
+TEST(MemoryLedgerRecovery, ACallInDoubtIsAdoptedOnceWithItsEvent) {
+    Bench b;
+    b.claim(1, "k", EffectClass::verify);
+    AuditEvent adopted = event("tool_call.reconciling", call_id(1));
+    EXPECT_FALSE(*b.ledger.adopt(call_id(1), b.other, adopted)) << "its owner lives";
+    b.ledger.owner_gone(b.owner);
+    EXPECT_FALSE(*b.ledger.adopt(call_id(9), b.other, adopted));
+    EXPECT_EQ(reason_of(b.ledger.adopt(call_id(1), b.owner, adopted).error()),
+              "ledger_unavailable/owner_not_alive");
+    EXPECT_EQ(adopted.sequence, 0u);
+
+    const auto row = b.ledger.adopt(call_id(1), b.other, adopted);
+    ASSERT_TRUE(row && *row);
+    EXPECT_EQ((*row)->state, CallState::reconciling);
+    EXPECT_EQ((*row)->epoch, 2u);
+    EXPECT_EQ((*row)->owner, b.other);
+    EXPECT_EQ(adopted.sequence, 2u);
+    EXPECT_FALSE(*b.ledger.adopt(call_id(1), b.other, adopted)) << "it is somebody's";
+    EXPECT_THAT(b.audit_types(), ElementsAre("tool_call.attempted", "tool_call.reconciling"));
+    EXPECT_EQ(b.claim_as(b.other, 2, "k", EffectClass::verify).verdict, ClaimVerdict::in_progress);
+}
+
+TEST(MemoryLedgerRecovery, WhatBecameOfACallInDoubtWithoutAKeyCanBeLookedAt) {
+    Bench b;
+    b.claim(1, "", EffectClass::verify);
+    b.ledger.owner_gone(b.owner);
+    const auto row = b.ledger.adopt(call_id(1), b.other, unseen(event("tool_call.reconciling")));
+    ASSERT_TRUE(row && *row);
+    EXPECT_TRUE(b.conclude(1, (*row)->epoch, Reconciliation::Verdict::applied).accepted);
+    ASSERT_TRUE(b.ledger.find(call_id(1)));
+    EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
+}
+
 // Waiting
 
 TEST(MemoryLedgerRecovery, WaitersAreWokenOnceWhenTheCallEndsOrItsKeyBecomesFree) {

@@ -159,6 +159,12 @@ bool take_over(CallRow& row, OwnerId owner) noexcept {
     return true;
 }
 
+bool needs_probe(const CallRow& row, bool owner_alive) noexcept {
+    const bool sent = row.state == CallState::dispatched || row.state == CallState::reconciling ||
+                      row.state == CallState::unknown;
+    return sent && !owner_alive && row.effect == EffectClass::verify;
+}
+
 Settled give_up(CallRow& row, base::WallTime now) noexcept {
     if (is_end(row.state)) return kRefused;
     const bool was_sent = row.state != CallState::claimed;

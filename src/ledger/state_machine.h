@@ -51,6 +51,10 @@ ClaimVerdict judge_claim(const CallRow* row, const base::Sha256Digest& fingerpri
 /// again: claimed. Verify: reconciling. Unsafe and tx: unknown. False, and nothing changes, if it has ended.
 bool take_over(CallRow& row, OwnerId owner) noexcept;
 
+/// A call in doubt, which only its probe can settle without a person: verify, sent, without an outcome, and
+/// its owner gone. C2 makes it reconciling.
+bool needs_probe(const CallRow& row, bool owner_alive) noexcept;
+
 /// C2 for a call of a gone owner that nobody can or may go on with: unknown, or released if nothing can have
 /// happened.
 Settled give_up(CallRow& row, base::WallTime now) noexcept;

@@ -114,8 +114,14 @@ public:
     }
     std::vector<AuditEvent> audit(std::string_view trace) override { return inner_.audit(trace); }
     std::uint64_t audit_count() override { return inner_.audit_count(); }
+    std::vector<ledger::CallRow> in_doubt() override { return inner_.in_doubt(); }
+    Result<std::optional<ledger::CallRow>> adopt(const CallId& call_id, ledger::OwnerId owner,
+                                                 AuditEvent& event) override {
+        return inner_.adopt(call_id, owner, event);
+    }
     ledger::OwnerId register_owner() override { return inner_.register_owner(); }
     void owner_gone(ledger::OwnerId owner) override { inner_.owner_gone(owner); }
+    bool has_own_thread() const noexcept override { return inner_.has_own_thread(); }
 
 private:
     // Once per thread and round; a call that waited goes on without.
