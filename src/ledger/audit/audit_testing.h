@@ -1,0 +1,45 @@
+// For tests of the audit: events as a call makes them, and logs of any length.
+#pragma once
+
+#include <string>
+
+#include "base/rng.h"
+#include "ledger/audit/reader.h"
+
+namespace callgate::ledger {
+
+/// What a usual event says.
+inline AuditFacts usual_facts(std::string_view type = "tool_call.succeeded", std::uint8_t call = 1) {
+    AuditFacts facts;
+    facts.at = std::chrono::system_clock::time_point(std::chrono::seconds(1'790'000'000));
+    facts.type = type;
+    facts.outcome = "success";
+    facts.stage = "settle";
+    facts.attempt = 1;
+    facts.latency = std::chrono::nanoseconds(1'234'567);
+    facts.call_id = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, call};
+    facts.tenant = "acme";
+    facts.principal = "agent-7";
+    facts.tool = "mail/send";
+    facts.action = "call";
+    return facts;
+}
+
+/// A log of `events` events that the chain itself made, with its nodes.
+struct TestLog {
+    base::SeededRng rng{1};
+    AuditChain chain{"test-chain", "boot-1", empty_head("test-chain"), rng};
+    MemoryAudit stored{"test-chain"};
+
+    explicit TestLog(std::uint64_t events = 0) {
+        for (std::uint64_t i = 0; i < events; ++i) add(usual_facts());
+    }
+    const AuditRow& add(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
+                        const KeyNames& keys = {}) {
+        stored.add(chain.append(facts, std::chrono::microseconds(chain.head().size()), payloads, keys));
+        stored.add(chain.take_nodes());
+        return stored.all_rows().back();
+    }
+};
+
+}  // namespace callgate::ledger

@@ -1,0 +1,204 @@
+#include "ledger/audit/event.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/utf8.h"
+
+namespace callgate::ledger {
+namespace {
+
+constexpr std::string_view kCommitTag = "callgate-commit-v1";
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kUsualBytes = 640;
+
+constexpr std::array kTexts{EventText{"action", &AuditFacts::action},
+                            EventText{"approval", &AuditFacts::approval_id},
+                            EventText{"connector", &AuditFacts::connector_id},
+                            EventText{"error", &AuditFacts::error_code},
+                            EventText{"outcome", &AuditFacts::outcome},
+                            EventText{"principal", &AuditFacts::principal},
+                            EventText{"request", &AuditFacts::request_hash},
+                            EventText{"run", &AuditFacts::run_id},
+                            EventText{"stage", &AuditFacts::stage},
+                            EventText{"step", &AuditFacts::step_id},
+                            EventText{"task", &AuditFacts::task_id},
+                            EventText{"tenant", &AuditFacts::tenant},
+                            EventText{"tool", &AuditFacts::tool},
+                            EventText{"trace", &AuditFacts::trace_id},
+                            EventText{"type", &AuditFacts::type}};
+
+std::uint64_t integer(std::int64_t number) {
+    return number < 0 ? 0 : std::min(static_cast<std::uint64_t>(number), kMaxAuditInteger);
+}
+
+/// Puts the members down in the order they are told in, which must be that of their names.
+class Writer {
+public:
+    explicit Writer(std::string& out) : out_(out) { out_.push_back('{'); }
+
+    void text(std::string_view name, std::string_view value) {
+        if (value.empty() || value.size() > kMaxAuditText) return;
+        if (const bool valid = base::is_valid_utf8(value); valid) {
+            key(name, {});
+            out_.push_back('"');
+            escaped(value);
+        } else {
+            key(name, "_hex");
+            out_.push_back('"');
+            hex(value);
+        }
+        out_.push_back('"');
+    }
+
+    void number(std::string_view name, std::uint64_t value) {
+        key(name, {});
+        std::array<char, 20> digits;
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+        out_.append(digits.data(), end);
+    }
+
+    void id(std::string_view name, const CallId& id) {
+        if (id == CallId{}) return;
+        key(name, {});
+        out_.push_back('"');
+        const std::string_view bytes(reinterpret_cast<const char*>(id.data()), id.size());
+        hex(bytes.substr(0, 4));
+        for (const std::size_t at : {4u, 6u, 8u}) {
+            out_.push_back('-');
+            hex(bytes.substr(at, 2));
+        }
+        out_.push_back('-');
+        hex(bytes.substr(10));
+        out_.push_back('"');
+    }
+
+    void commits(std::string_view name, std::span<const Commit> commits) {
+        if (commits.empty()) return;
+        key(name, {});
+        char before = '{';
+        for (const Commit& commit : commits) {
+            out_.push_back(before);
+            before = ',';
+            out_.push_back('"');
+            out_.append(commit.field);
+            out_.append("\":\"");
+            hex({reinterpret_cast<const char*>(commit.digest.data()), commit.digest.size()});
+            out_.push_back('"');
+        }
+        out_.push_back('}');
+    }
+
+    void end() { out_.push_back('}'); }
+
+private:
+    void key(std::string_view name, std::string_view suffix) {
+        if (out_.size() > 1) out_.push_back(',');
+        out_.push_back('"');
+        out_.append(name);
+        out_.append(suffix);
+        out_.append("\":");
+    }
+
+    void hex(std::string_view bytes) {
+        for (const char c : bytes) {
+            const auto byte = static_cast<unsigned char>(c);
+            out_.push_back(kDigits[byte >> 4]);
+            out_.push_back(kDigits[byte & 15]);
+        }
+    }
+
+    static bool plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+
+    void escaped(std::string_view text) {
+        while (!text.empty()) {
+            const auto special = std::find_if_not(text.begin(), text.end(), plain);
+            const auto run = static_cast<std::size_t>(special - text.begin());
+            out_.append(text.substr(0, run));
+            if (special == text.end()) return;
+            escape(*special);
+            text.remove_prefix(run + 1);
+        }
+    }
+
+    void escape(char c) {
+        out_.push_back('\\');
+        switch (c) {
+            case '"':
+            case '\\': out_.push_back(c); return;
+            case '\b': out_.push_back('b'); return;
+            case '\t': out_.push_back('t'); return;
+            case '\n': out_.push_back('n'); return;
+            case '\f': out_.push_back('f'); return;
+            case '\r': out_.push_back('r'); return;
+            default: break;
+        }
+        out_.append("u00");
+        hex({&c, 1});
+    }
+
+    std::string& out_;
+};
+
+}  // namespace
+
+base::Sha256Digest commit_to(base::Sha256& hasher, const Salt& salt, std::string_view payload) {
+    const std::string_view salted(reinterpret_cast<const char*>(salt.data()), salt.size());
+    return hasher.update(kCommitTag).update(salted).update(payload).finish();
+}
+
+std::string event_bytes(const EventPlace& place, const AuditFacts& facts, const KeyNames& keys,
+                        std::span<const Commit> commits) {
+    const auto since_epoch =
+        std::chrono::floor<std::chrono::microseconds>(facts.at.time_since_epoch()).count();
+    std::string out;
+    out.reserve(kUsualBytes);
+    Writer to(out);
+    to.text("action", facts.action);
+    to.text("approval", facts.approval_id);
+    if (facts.attempt != 0) to.number("attempt", facts.attempt);
+    to.text("autonomy", to_string(facts.autonomy));
+    to.text("boot", place.boot);
+    to.id("call", facts.call_id);
+    to.text("chain", place.chain);
+    to.commits("commits", commits);
+    to.text("connector", facts.connector_id);
+    to.text("error", facts.error_code);
+    if (facts.has_key) to.number("has_key", 1);
+    to.text("key", keys.key);
+    if (facts.latency.count() > 0) to.number("latency_ns", integer(facts.latency.count()));
+    to.number("mono", integer(place.mono.count()));
+    to.text("old_key", keys.old_key);
+    to.text("outcome", facts.outcome);
+    to.id("parent", facts.parent_call_id);
+    to.text("principal", facts.principal);
+    to.text("request", facts.request_hash);
+    to.text("risk", to_string(facts.risk));
+    to.text("run", facts.run_id);
+    to.number("seq", place.sequence);
+    to.text("stage", facts.stage);
+    to.text("step", facts.step_id);
+    to.text("task", facts.task_id);
+    to.text("tenant", facts.tenant);
+    to.number("time", integer(since_epoch));
+    to.text("tool", facts.tool);
+    to.text("trace", facts.trace_id);
+    to.text("type", facts.type);
+    to.number("v", kAuditVersion);
+    to.end();
+    return out;
+}
+
+bool is_payload_field(std::string_view name) noexcept {
+    constexpr std::size_t kMax = 32;
+    const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    return !name.empty() && name.size() <= kMax && letter(name.front()) &&
+           std::all_of(name.begin(), name.end(),
+                       [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+std::span<const EventText> event_texts() noexcept {
+    return kTexts;
+}
+
+}  // namespace callgate::ledger
