@@ -14,6 +14,7 @@
 #include <callgate/result.h>
 #include <callgate/runtime.h>
 #include <callgate/schema.h>
+#include <callgate/secret_stores.h>
 #include <callgate/secrets.h>
 #include <callgate/tool.h>
 #include <callgate/typed.h>
