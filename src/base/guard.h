@@ -16,9 +16,10 @@ enum class Guard : std::uint8_t {
     approval_compare_and_set,  ///< an approval is consumed only from `approved`, in the step that claims
     epoch_fence,               ///< a stale owner can neither dispatch nor settle
     record_before_effect,      ///< no effect without a record of the attempt
-    one_terminal               ///< a call ends once
+    one_terminal,              ///< a call ends once
+    never_resend_unsafe        ///< a take-over sends no call again that may not be sent twice
 };
-inline constexpr int kGuardCount = 5;
+inline constexpr int kGuardCount = 6;
 
 }  // namespace callgate::base
 

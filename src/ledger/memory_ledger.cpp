@@ -56,49 +56,19 @@ MemoryLedger::MemoryLedger(const base::Clock& clock, Options options)
       calls_({options.key_ttl, options.tombstone_ttl, options.max_rows, options.max_tombstones}),
       approvals_(options.max_approvals, options.key_ttl) {}
 
-ClaimVerdict MemoryLedger::judge(const Entry* entry, const KeyScope& key,
-                                 const base::Sha256Digest& fingerprint) const {
-    if (entry != nullptr) return judge_claim(&entry->row, fingerprint, is_alive(entry->row.owner));
-    return calls_.is_spent(key, clock_.monotonic_now()) ? ClaimVerdict::key_expired : ClaimVerdict::claimed;
+Standing MemoryLedger::standing(const Entry* entry, const KeyScope& key) const {
+    if (entry != nullptr) return {.row = &entry->row, .owner_alive = is_alive(entry->row.owner)};
+    return {.spent = calls_.is_spent(key, clock_.monotonic_now())};
 }
 
 Io MemoryLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply, Waiter&) {
     if (is_told_to_fail("ledger.peek", CALLGATE_FAILPOINT_ACTION("ledger.peek"), reply)) return Io::done;
     const std::lock_guard lock(mutex_);
     const Entry* entry = calls_.by_key(key, clock_.monotonic_now());
-    reply.verdict = judge(entry, key, fingerprint);
+    reply.verdict = foresee_claim(standing(entry, key), fingerprint);
     reply.found = entry != nullptr || reply.verdict == ClaimVerdict::key_expired;
-    if (entry == nullptr) return Io::done;
-    reply.row = entry->row;
-    if (reply.verdict == ClaimVerdict::dead_owner) {
-        CallRow after = entry->row;
-        take_over(after, 0);
-        reply.verdict = verdict_after_take_over(after);
-    }
+    if (entry != nullptr) reply.row = entry->row;
     return Io::done;
-}
-
-CallRow MemoryLedger::new_row(CallRow row) const {
-    row.state = CallState::claimed;
-    row.epoch = 1;
-    row.attempt = 0;
-    row.maybe_applied = false;
-    row.outcome = nullptr;
-    row.created_at = clock_.wall_now();
-    row.ended_at = {};
-    row.expires_at = {};
-    return row;
-}
-
-CallRow MemoryLedger::taken_over_row(const Entry& entry, const CallRow& claimant) const {
-    CallRow row = entry.row;
-    take_over(row, claimant.owner);
-    if (row.state == CallState::unknown) {
-        row.ended_at = clock_.wall_now();
-    } else {
-        row.policy_rev = claimant.policy_rev;
-    }
-    return row;
 }
 
 Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
@@ -117,19 +87,35 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
 
     const base::MonotonicTime now = clock_.monotonic_now();
     Entry* entry = calls_.by_key(request.row.key, now);
-    reply.verdict = judge(entry, request.row.key, request.row.fingerprint);
+    // Everything is decided on a copy, so that an approval that does not fit leaves no trace.
+    const Standing found = standing(entry, request.row.key);
+    ClaimDecision decision = decide_claim(found, std::move(request.row), request.dispatch, clock_.wall_now());
+    reply.verdict = decision.verdict;
     if (entry == nullptr && !CALLGATE_GUARD(insert_first_claim)) {
         lock.unlock();
         if (between_look_and_insert) between_look_and_insert();
         lock.lock();
     }
-    const bool taking_over = reply.verdict == ClaimVerdict::dead_owner;
-    if (!taking_over && reply.verdict != ClaimVerdict::claimed) {
+    if (decision.definition_changed) {
+        return refuse("The tool's definition is not the one this call was first claimed with.",
+                      "definition_changed", ErrorCode::internal);
+    }
+    if (decision.store == ClaimDecision::Store::nothing) {
         if (entry != nullptr) reply.row = entry->row;
         return Io::done;
     }
+    CallRow& row = decision.row;
+    const bool taking_over = decision.store == ClaimDecision::Store::update;
+    if (row.state == CallState::unknown) {
+        reply.row = row;
+        entry->row = std::move(row);
+        put_away(*entry, Keep::always, woken);
+        lock.unlock();
+        wake_all(woken);
+        return Io::done;
+    }
     if (!taking_over) {
-        if (calls_.by_call(request.row.call_id, now) != nullptr) {
+        if (calls_.by_call(row.call_id, now) != nullptr) {
             return refuse("A call with this id is in the ledger already.", "call_id_taken",
                           ErrorCode::internal);
         }
@@ -140,24 +126,6 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
                             calls_.size()),
                 "ledger_full", ErrorCode::ledger_unavailable);
         }
-    }
-
-    // Everything is decided on a copy, so that an approval that does not fit leaves no trace.
-    const base::Sha256Digest definition_hash = request.row.definition_hash;
-    CallRow row = taking_over ? taken_over_row(*entry, request.row) : new_row(std::move(request.row));
-    if (row.state == CallState::unknown) {
-        reply.verdict = ClaimVerdict::unknown;
-        reply.row = row;
-        entry->row = std::move(row);
-        put_away(*entry, Keep::always, woken);
-        lock.unlock();
-        wake_all(woken);
-        return Io::done;
-    }
-    if (request.dispatch && row.state == CallState::claimed &&
-        !ledger::dispatch(row, row.epoch, owner, definition_hash)) {
-        return refuse("The tool's definition is not the one this call was first claimed with.",
-                      "definition_changed", ErrorCode::internal);
     }
     if (request.approval) {
         const ApprovalTime wall = clock_.wall_now();
@@ -174,7 +142,6 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
         }
         row.approval_id = request.approval->id;
     }
-    reply.verdict = ClaimVerdict::claimed;
     reply.row = row;
     if (taking_over) {
         entry->row = std::move(row);
@@ -418,9 +385,7 @@ void MemoryLedger::owner_gone(OwnerId owner) {
         for (Entry* entry : calls_.all()) {
             CallRow& row = entry->row;
             if (row.owner != owner || is_end(row.state)) continue;
-            const bool may_go_on = row.state == CallState::claimed ||
-                                   (row.effect != EffectClass::unsafe && row.effect != EffectClass::tx);
-            if (may_go_on && !row.key.key.empty()) {
+            if (!ends_with_its_owner(row)) {
                 move_all(entry->waiters, woken);  // one of them can take it over
             } else {
                 const Settled ended = give_up(row, clock_.wall_now());

@@ -84,9 +84,7 @@ private:
     using Entry = CallBook::Entry;
     using Waiters = std::vector<std::shared_ptr<Waiter>>;
 
-    ClaimVerdict judge(const Entry* entry, const KeyScope& key, const base::Sha256Digest& fingerprint) const;
-    CallRow new_row(CallRow row) const;
-    CallRow taken_over_row(const Entry& entry, const CallRow& claimant) const;
+    Standing standing(const Entry* entry, const KeyScope& key) const;
 
     enum class Keep : std::uint8_t {
         never,   ///< the key is free again

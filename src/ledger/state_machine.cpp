@@ -26,6 +26,23 @@ void run_again_as(CallRow& row, CallState state) noexcept {
     row.ended_at = {};
 }
 
+CallRow as_new(CallRow row, base::WallTime now) noexcept {
+    row.state = CallState::claimed;
+    row.epoch = 1;
+    row.attempt = 0;
+    row.maybe_applied = false;
+    row.outcome = nullptr;
+    row.created_at = now;
+    row.ended_at = {};
+    row.expires_at = {};
+    return row;
+}
+
+ClaimVerdict judge(const Standing& standing, const base::Sha256Digest& fingerprint) noexcept {
+    if (standing.row == nullptr && standing.spent) return ClaimVerdict::key_expired;
+    return judge_claim(standing.row, fingerprint, standing.owner_alive);
+}
+
 constexpr Settled kRefused{};
 constexpr Settled kAccepted{.accepted = true};
 constexpr Settled kLate{.accepted = true, .late = true};
@@ -154,7 +171,13 @@ bool take_over(CallRow& row, OwnerId owner) noexcept {
             break;
         case EffectClass::verify: run_again_as(row, CallState::reconciling); break;
         case EffectClass::tx:
-        case EffectClass::unsafe: row.state = CallState::unknown; break;
+        case EffectClass::unsafe:
+            if (CALLGATE_GUARD(never_resend_unsafe)) {
+                row.state = CallState::unknown;
+            } else {
+                run_again_as(row, CallState::claimed);
+            }
+            break;
     }
     return true;
 }
@@ -179,6 +202,52 @@ Settled give_up(CallRow& row, base::WallTime now) noexcept {
 
 ClaimVerdict verdict_after_take_over(const CallRow& row) noexcept {
     return row.state == CallState::unknown ? ClaimVerdict::unknown : ClaimVerdict::claimed;
+}
+
+ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool dispatch, base::WallTime now) {
+    ClaimDecision decision;
+    decision.verdict = judge(standing, claimant.fingerprint);
+    const bool taking_over = decision.verdict == ClaimVerdict::dead_owner;
+    if (!taking_over && decision.verdict != ClaimVerdict::claimed) return decision;
+
+    const OwnerId owner = claimant.owner;
+    const base::Sha256Digest definition_hash = claimant.definition_hash;
+    CallRow row;
+    if (taking_over) {
+        row = *standing.row;
+        take_over(row, owner);
+        decision.verdict = verdict_after_take_over(row);
+        if (decision.verdict == ClaimVerdict::unknown) {
+            row.ended_at = now;
+        } else {
+            row.policy_rev = claimant.policy_rev;
+        }
+    } else {
+        row = as_new(std::move(claimant), now);
+    }
+    if (dispatch && row.state == CallState::claimed &&
+        !ledger::dispatch(row, row.epoch, owner, definition_hash)) {
+        decision.definition_changed = true;
+        return decision;
+    }
+    decision.store = taking_over ? ClaimDecision::Store::update : ClaimDecision::Store::insert;
+    decision.row = std::move(row);
+    return decision;
+}
+
+ClaimVerdict foresee_claim(const Standing& standing, const base::Sha256Digest& fingerprint) {
+    const ClaimVerdict verdict = judge(standing, fingerprint);
+    if (verdict != ClaimVerdict::dead_owner) return verdict;
+    CallRow after = *standing.row;
+    take_over(after, 0);
+    return verdict_after_take_over(after);
+}
+
+bool ends_with_its_owner(const CallRow& row) noexcept {
+    if (is_end(row.state)) return false;
+    const bool once = row.effect == EffectClass::unsafe || row.effect == EffectClass::tx;
+    const bool may_go_on = row.state == CallState::claimed || !once || !CALLGATE_GUARD(never_resend_unsafe);
+    return !may_go_on || row.key.key.empty();
 }
 
 bool dispatch(CallRow& row, std::uint32_t epoch, OwnerId owner,

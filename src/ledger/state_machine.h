@@ -62,6 +62,40 @@ Settled give_up(CallRow& row, base::WallTime now) noexcept;
 /// What a claim is told after a take-over.
 ClaimVerdict verdict_after_take_over(const CallRow& row) noexcept;
 
+/// What stands under the key of a claim.
+struct Standing {
+    const CallRow* row = nullptr;  ///< null: none
+    bool owner_alive = false;      ///< the row's
+    bool spent = false;            ///< none, but a tombstone: used long ago
+};
+
+/// What a claim does: C1, C2 and, where it is asked for, C3, as one decision that a ledger stores as a whole.
+/// What is stored has an event beside it: the claimant's own if it is claimed, the ledger's if a dead owner's
+/// call was found that may never be sent again.
+struct ClaimDecision {
+    enum class Store : std::uint8_t {
+        nothing,  ///< `row` is empty; what stands in the way stays as it is
+        insert,   ///< a new row
+        update    ///< taken over: instead of the row that stands there
+    };
+    ClaimVerdict verdict = ClaimVerdict::claimed;  ///< never dead_owner
+    Store store = Store::nothing;
+    /// To be dispatched, and the tool is not the one that the standing row was claimed with.
+    bool definition_changed = false;
+    CallRow row;
+};
+
+/// `claimant` is what ClaimRequest carries: key, call id, fingerprint, effect, owner, definition, arguments.
+/// `dispatch`: pass C3 in the same step, unless a probe has to be asked first.
+ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool dispatch, base::WallTime now);
+
+/// What a claim with this fingerprint would be told now.
+ClaimVerdict foresee_claim(const Standing& standing, const base::Sha256Digest& fingerprint);
+
+/// Whether a call is given up as soon as its owner is gone: it may never be sent again, or it has no key
+/// under which another could find it. What does not is left to the claim that takes it over.
+bool ends_with_its_owner(const CallRow& row) noexcept;
+
 /// C3. False: fenced, nothing may be sent.
 bool dispatch(CallRow& row, std::uint32_t epoch, OwnerId owner,
               const base::Sha256Digest& definition_hash) noexcept;

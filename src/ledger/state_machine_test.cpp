@@ -196,6 +196,95 @@ TEST(GiveUp, WhatWasSentIsUnknownAndWhatWasNotLeavesNoTrace) {
     }
 }
 
+TEST(DecideClaim, AFreeKeyGetsANewRowDispatchedInTheSameStep) {
+    for (const bool at_once : {true, false}) {
+        CallRow claimant = row_in(unknown);  // whatever the request's row says of a life it has not had yet
+        claimant.maybe_applied = true;
+        claimant.outcome = std::make_shared<StoredOutcome>();
+        const ClaimDecision decision = decide_claim({}, claimant, at_once, kNow);
+        EXPECT_EQ(decision.verdict, ClaimVerdict::claimed);
+        EXPECT_EQ(decision.store, ClaimDecision::Store::insert);
+        EXPECT_EQ(decision.row.state, at_once ? dispatched : claimed);
+        EXPECT_EQ(decision.row.attempt, at_once ? 1u : 0u);
+        EXPECT_EQ(decision.row.epoch, 1u);
+        EXPECT_EQ(decision.row.owner, kAlice);
+        EXPECT_EQ(decision.row.created_at, kNow);
+        EXPECT_FALSE(decision.row.maybe_applied);
+        EXPECT_EQ(decision.row.outcome, nullptr);
+    }
+}
+
+TEST(DecideClaim, ATombstoneRefusesTheKeyUnlessARowStandsThere) {
+    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), true, kNow).verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), true, kNow).store,
+              ClaimDecision::Store::nothing);
+    EXPECT_EQ(foresee_claim({.spent = true}, all(7)), ClaimVerdict::key_expired);
+    const CallRow row = row_in(succeeded);
+    EXPECT_EQ(foresee_claim({.row = &row, .spent = true}, all(7)), ClaimVerdict::replay);
+}
+
+TEST(DecideClaim, ADeadOwnersCallIsTakenOverAndSentWhereThatMayBe) {
+    for (const CallState state : kStates) {
+        for (const EffectClass effect : kEffects) {
+            const CallRow row = row_in(state, effect);
+            CallRow bobs = row_in(claimed, effect);
+            bobs.owner = kBob;
+            bobs.policy_rev = 5;
+            const Standing standing{.row = &row, .owner_alive = false};
+            const ClaimDecision decision = decide_claim(standing, bobs, true, kNow);
+            EXPECT_EQ(decision.verdict, foresee_claim(standing, all(7))) << name_of(state, effect);
+            CallRow after = row;
+            if (judge_claim(&row, all(7), false) != ClaimVerdict::dead_owner) {
+                EXPECT_EQ(decision.store, ClaimDecision::Store::nothing) << name_of(state, effect);
+                continue;
+            }
+            ASSERT_TRUE(take_over(after, kBob));
+            const bool sent = after.state == claimed;
+            EXPECT_EQ(decision.store, ClaimDecision::Store::update) << name_of(state, effect);
+            EXPECT_EQ(decision.row.state, sent ? dispatched : after.state) << name_of(state, effect);
+            EXPECT_EQ(decision.row.attempt, sent ? 2u : 1u);
+            EXPECT_EQ(decision.row.epoch, 4u);
+            EXPECT_EQ(decision.row.owner, kBob);
+            const bool lost = after.state == unknown;
+            EXPECT_EQ(decision.row.ended_at, lost ? kNow : base::WallTime{}) << name_of(state, effect);
+            EXPECT_EQ(decision.row.policy_rev, lost ? 0u : 5u);
+        }
+    }
+}
+
+TEST(DecideClaim, WhatStandsInTheWayOfALivingOwnerStaysAsItIs) {
+    for (const CallState state : {claimed, dispatched, reconciling}) {
+        const CallRow row = row_in(state);
+        const ClaimDecision decision =
+            decide_claim({.row = &row, .owner_alive = true}, row_in(claimed), true, kNow);
+        EXPECT_EQ(decision.verdict, ClaimVerdict::in_progress);
+        EXPECT_EQ(decision.store, ClaimDecision::Store::nothing);
+    }
+}
+
+TEST(DecideClaim, AnotherDefinitionIsNotSentUnderTheOldClaim) {
+    const CallRow row = row_in(claimed);
+    CallRow bobs = row_in(claimed);
+    bobs.definition_hash = all(10);
+    const ClaimDecision refused = decide_claim({.row = &row}, bobs, true, kNow);
+    EXPECT_TRUE(refused.definition_changed);
+    EXPECT_EQ(refused.store, ClaimDecision::Store::nothing);
+    EXPECT_FALSE(decide_claim({.row = &row}, bobs, false, kNow).definition_changed);
+}
+
+TEST(GiveUp, ACallEndsWithItsOwnerIfNobodyMayOrCanGoOn) {
+    for (const CallState state : kStates) {
+        for (const EffectClass effect : kEffects) {
+            CallRow row = row_in(state, effect);
+            const bool once = effect == EffectClass::unsafe || effect == EffectClass::tx;
+            EXPECT_EQ(ends_with_its_owner(row), !is_end(state)) << name_of(state, effect);  // no key
+            row.key.key = "order-7";
+            EXPECT_EQ(ends_with_its_owner(row), !is_end(state) && state != claimed && once)
+                << name_of(state, effect);
+        }
+    }
+}
+
 // C3
 
 TEST(Dispatch, OnlyAClaimedCallPasses) {
