@@ -16,6 +16,7 @@
 #include "validate_report.h"
 #include "verb_call.h"
 #include "verb_policy.h"
+#include "verb_secrets.h"
 #include "verb_tools.h"
 #include "verb_validate.h"
 
@@ -33,6 +34,7 @@ Verbs
   tools       the built-in demo set
   call        call one of them, through every stage
   policy      test what a policy decides, or lint it
+  secrets     what tools log in with, in an encrypted file
 
 Options
   -h, --help  this text; after a verb, that verb's
@@ -98,6 +100,7 @@ void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chos
     add_tools(app, console, chosen);
     add_call(app, console, chosen);
     add_policy(app, console, chosen);
+    add_secrets(app, console, chosen);
 }
 
 int run_program(const std::vector<std::string>& arguments, const Console& console) {

@@ -40,8 +40,16 @@ TEST(Program, VersionIsOneLine) {
     EXPECT_EQ(run({"--version"}).exit_code, 0);
 }
 
-const std::vector<std::vector<std::string>> kVerbs = {
-    {"validate"}, {"tools"}, {"call"}, {"policy", "test"}, {"policy", "lint"}};
+const std::vector<std::vector<std::string>> kVerbs = {{"validate"},
+                                                      {"tools"},
+                                                      {"call"},
+                                                      {"policy", "test"},
+                                                      {"policy", "lint"},
+                                                      {"secrets", "set"},
+                                                      {"secrets", "rotate"},
+                                                      {"secrets", "remove"},
+                                                      {"secrets", "check"},
+                                                      {"secrets", "rotate-key"}};
 
 std::string help_of(std::vector<std::string> verb) {
     verb.emplace_back("--help");
@@ -91,26 +99,36 @@ TEST(Program, HelpFitsATerminal) {
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
-    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"frobnicate"},
-                                                      {"validate"},
-                                                      {"validate", "--frobnicate", "a.json"},
-                                                      {"validate", "a.json", "b.json", "c.json"},
-                                                      {"validate", "--draft", "draft-03", "a.json"},
-                                                      {"validate", "--coerce=wild", "a.json"},
-                                                      {"validate", "--color=pink", "a.json"},
-                                                      {"validate", "--max-depth", "-1", "a.json"},
-                                                      {"validate", "--max-bytes", "0", "a.json"},
-                                                      {"validate", "--max-errors", "many", "a.json"},
-                                                      {"validate", "--resource"},
-                                                      {"tools", "extra"},
-                                                      {"call"},
-                                                      {"call", "add", "{}", "more"},
-                                                      {"call", "add", "--timeout", "0"},
-                                                      {"call", "add", "--timeout", "soon"},
-                                                      {"call", "add", "--autonomy", "A5"},
-                                                      {"policy"},
-                                                      {"policy", "test"},
-                                                      {"policy", "lint", "a.json", "b.json"}}) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"frobnicate"},
+          {"validate"},
+          {"validate", "--frobnicate", "a.json"},
+          {"validate", "a.json", "b.json", "c.json"},
+          {"validate", "--draft", "draft-03", "a.json"},
+          {"validate", "--coerce=wild", "a.json"},
+          {"validate", "--color=pink", "a.json"},
+          {"validate", "--max-depth", "-1", "a.json"},
+          {"validate", "--max-bytes", "0", "a.json"},
+          {"validate", "--max-errors", "many", "a.json"},
+          {"validate", "--resource"},
+          {"tools", "extra"},
+          {"call"},
+          {"call", "add", "{}", "more"},
+          {"call", "add", "--timeout", "0"},
+          {"call", "add", "--timeout", "soon"},
+          {"call", "add", "--autonomy", "A5"},
+          {"policy"},
+          {"policy", "test"},
+          {"policy", "lint", "a.json", "b.json"},
+          {"secrets"},
+          {"secrets", "get", "github", "token"},
+          {"secrets", "list"},
+          {"secrets", "set", "github"},
+          {"secrets", "set", "github", "token", "the value"},
+          {"secrets", "check", "github"},
+          {"secrets", "check", "a", "b", "--key-env=K", "--key-file=F"},
+          {"secrets", "remove", "a", "b", "--only-version=0"},
+          {"secrets", "rotate-key"}}) {
         const Ran ran = run(arguments);
         EXPECT_EQ(ran.exit_code, 2) << arguments.back();
         EXPECT_EQ(ran.out, "") << arguments.back();

@@ -1,0 +1,339 @@
+#include "verb_secrets.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <callgate/secret_stores.h>
+
+#include "error_report.h"
+#include "help.h"
+#include "os/file_ops.h"
+#include "os/files.h"
+#include "os/system_error.h"
+#include "program.h"
+#include "redact/secret_set.h"
+#include "secret_prompt.h"
+#include "secrets_help.h"
+#include "tool/iso_time.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr int kAbsent = 1;
+constexpr std::size_t kLongestName = 80;
+
+struct CommandLine {
+    std::string connector;
+    std::string key;
+    std::optional<std::uint32_t> only_version;
+    std::string new_key_file;
+    std::string file;
+    std::string key_file;
+    std::string key_env;
+    std::string key_credential;
+    bool json = false;
+    std::string color = "auto";
+};
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+bool exists(const std::string& path) {
+    os::RealFileOps files;
+    const auto info = files.stat(path);
+    return info || os::error_number(info.error()) != ENOENT;
+}
+
+// Each for its owner alone. That one is there already is no error; what follows tells if it is unusable.
+void make_directories(const std::string& path) {
+    os::RealFileOps files;
+    for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1))
+        static_cast<void>(files.mkdir(path.substr(0, at)));
+}
+
+// One of the verbs at work.
+class SecretsRun {
+public:
+    SecretsRun(const CommandLine& line, const Console& console)
+        : line_(line),
+          console_(console),
+          color_(color_mode(line.color)),
+          style_(console.out_terminal.style(color_)) {}
+
+    int set() {
+        return answer(prepare().and_then([this] { return try_set(); }));
+    }
+    int rotate() {
+        return answer(prepare().and_then([this] { return try_rotate(); }));
+    }
+    int remove() {
+        return answer(prepare().and_then([this] { return try_remove(); }));
+    }
+    int check() {
+        return answer(prepare().and_then([this] { return try_check(); }));
+    }
+    int rotate_key() {
+        return answer(prepare().and_then([this] { return try_rotate_key(); }));
+    }
+
+private:
+    using Store = std::unique_ptr<EncryptedFileSecrets>;
+
+    Result<void> prepare() {
+#ifndef __SANITIZE_ADDRESS__  // which looks into its own memory for leaks
+        if (auto hardened = harden_process(); !hardened) return hardened;
+#endif
+        path_ = line_.file.empty() ? variable("CALLGATE_SECRETS") : line_.file;
+        if (path_.empty()) {
+            std::string state = variable("XDG_STATE_HOME");
+            if (const std::string home = variable("HOME"); state.empty() && !home.empty())
+                state = home + "/.local/state";
+            if (state.empty())
+                return fail(ErrorCode::config_error, "There is no HOME to keep secrets in. Give --file PATH.",
+                            {{"reason", "usage"}});
+            path_ = state + "/callgate/secrets";
+            own_directory_ = true;
+        }
+        if (!line_.key_env.empty()) {
+            key_ = KeySource::environment(line_.key_env);
+        } else if (!line_.key_credential.empty()) {
+            key_ = KeySource::credential(line_.key_credential);
+        } else {
+            key_ = KeySource::file(line_.key_file.empty() ? path_ + ".key" : line_.key_file);
+        }
+        return {};
+    }
+
+    Result<Store> open() {
+        if (exists(path_)) return EncryptedFileSecrets::open(path_, key_);
+        return fail(ErrorCode::config_error,
+                    fmt::format("There is no secrets file {} yet. Put a secret in with: callgate secrets set "
+                                "CONNECTOR KEY",
+                                path_),
+                    {{"reason", "no_secrets_file"}, {"path", path_}});
+    }
+
+    // For the first secret. A file that is there never gets another key.
+    Result<Store> make() {
+        if (own_directory_) make_directories(path_);
+        if (key_.kind == KeySource::Kind::file) {
+            key_made_ = !exists(key_.name);
+            if (auto made = make_key_file(key_.name); !made) return tl::unexpected(std::move(made.error()));
+        }
+        return EncryptedFileSecrets::open(path_, key_);
+    }
+
+    Result<base::LockedBytes> read_value() const {
+        return read_secret(fmt::format("Value of {} (not shown): ", subject()), redact::SecretSet::kMaxBytes,
+                           console_);
+    }
+
+    std::string subject() const {
+        return fmt::format("{} of {}", clipped(line_.key, kLongestName),
+                           clipped(line_.connector, kLongestName));
+    }
+
+    Object json_head() const { return {{"connector", line_.connector}, {"key", line_.key}}; }
+
+    int say(std::string_view sentence, Object facts) const {
+        facts["file"] = path_;
+        facts["error"] = nullptr;
+        if (line_.json) {
+            console_.out << json::write_pretty(facts) << '\n';
+        } else {
+            console_.out << fmt::format("{} {}\n", style_.green("✓"), sentence);
+        }
+        return 0;
+    }
+
+    Result<int> try_set() {
+        // What is wrong with an existing file is told before anybody types.
+        Result<Store> store = exists(path_) ? open() : Store();
+        if (!store) return tl::unexpected(std::move(store.error()));
+        auto value = read_value();
+        if (!value) return tl::unexpected(std::move(value.error()));
+        if (!*store) store = make();
+        if (!store) return tl::unexpected(std::move(store.error()));
+        const auto version = (*store)->set(line_.connector, line_.key, value->view());
+        if (!version) return tl::unexpected(version.error());
+        Object facts = json_head();
+        facts["version"] = *version;
+        facts["key_made"] = key_made_;
+        say(fmt::format("{}: version {} is set", style_.bold(subject()), *version), std::move(facts));
+        if (key_made_ && !line_.json)
+            console_.err << fmt::format(
+                "  The key was made: {}\n  Keep a copy of it elsewhere; without it "
+                "the secrets are lost.\n",
+                printable(key_.name));
+        return 0;
+    }
+
+    Result<int> try_rotate() {
+        auto store = open();
+        if (!store) return tl::unexpected(std::move(store.error()));
+        const auto before = (*store)->check(line_.connector, line_.key);
+        if (!before) return tl::unexpected(before.error());
+        // Nobody types a value for nothing: without one to replace, the store says so.
+        auto value = *before ? read_value() : base::LockedBytes(redact::SecretSet::kMinBytes);
+        if (!value) return tl::unexpected(std::move(value.error()));
+        const auto version = (*store)->rotate(line_.connector, line_.key, value->view());
+        if (!version) return tl::unexpected(version.error());
+        Object facts = json_head();
+        facts["version"] = *version;
+        facts["previous"] = *version - 1;
+        return say(fmt::format("{}: version {} is current, version {} is kept", style_.bold(subject()),
+                               *version, *version - 1),
+                   std::move(facts));
+    }
+
+    Result<int> try_remove() {
+        auto store = open();
+        if (!store) return tl::unexpected(std::move(store.error()));
+        auto removed = (*store)->remove(line_.connector, line_.key, line_.only_version);
+        if (!removed) return tl::unexpected(std::move(removed.error()));
+        const auto left = (*store)->check(line_.connector, line_.key);
+        if (!left) return tl::unexpected(left.error());
+        Object facts = json_head();
+        facts["version"] = *left ? Value((*left)->version) : Value();
+        return say(*left ? fmt::format("{}: version {} is removed, version {} is current",
+                                       style_.bold(subject()), *line_.only_version, (*left)->version)
+                         : fmt::format("{}: removed", style_.bold(subject())),
+                   std::move(facts));
+    }
+
+    Result<int> try_check() {
+        if (line_.connector.empty()) return check_file();
+        if (line_.key.empty())
+            return fail(ErrorCode::config_error,
+                        "Give both CONNECTOR and KEY, or neither. See callgate secrets check --help.",
+                        {{"reason", "usage"}});
+        std::optional<SecretInfo> info;
+        if (exists(path_)) {
+            const auto store = open();
+            if (!store) return tl::unexpected(store.error());
+            auto found = (*store)->check(line_.connector, line_.key);
+            if (!found) return tl::unexpected(std::move(found.error()));
+            info = *found;
+        }
+        Object facts = json_head();
+        facts["present"] = info.has_value();
+        facts["version"] = info ? Value(info->version) : Value();
+        facts["set_at"] = info ? Value(iso_utc(info->set_at)) : Value();
+        facts["previous"] = info && info->previous ? Value(*info->previous) : Value();
+        if (info) {
+            std::string sentence = fmt::format("{}: version {}, set {}", style_.bold(subject()),
+                                               info->version, iso_utc(info->set_at));
+            if (info->previous) sentence += fmt::format("; version {} is kept", *info->previous);
+            return say(sentence, std::move(facts));
+        }
+        if (line_.json) {
+            say("", std::move(facts));
+        } else {
+            console_.out << fmt::format("{} {}: there is none\n", style_.red("✗"), style_.bold(subject()));
+        }
+        return kAbsent;
+    }
+
+    Result<int> check_file() {
+        const auto store = open();
+        if (!store) return tl::unexpected(store.error());
+        const auto info = (*store)->check();
+        if (!info) return tl::unexpected(info.error());
+        return say(fmt::format("{}: {} secret{}, all open with the key {}", style_.bold(printable(path_)),
+                               info->secrets, info->secrets == 1 ? "" : "s", info->key_id),
+                   {{"secrets", info->secrets}, {"records", info->records}, {"key_id", info->key_id}});
+    }
+
+    Result<int> try_rotate_key() {
+        auto store = open();
+        if (!store) return tl::unexpected(std::move(store.error()));
+        key_made_ = !exists(line_.new_key_file);
+        if (auto made = make_key_file(line_.new_key_file); !made)
+            return tl::unexpected(std::move(made.error()));
+        if (auto done = (*store)->rotate_key(KeySource::file(line_.new_key_file)); !done)
+            return tl::unexpected(std::move(done.error()));
+        const auto info = (*store)->check();
+        if (!info) return tl::unexpected(info.error());
+        say(fmt::format("{}: {} secret{}, sealed with the key {} now", style_.bold(printable(path_)),
+                        info->secrets, info->secrets == 1 ? "" : "s", info->key_id),
+            {{"secrets", info->secrets}, {"key_id", info->key_id}, {"key_made", key_made_}});
+        if (!line_.json)
+            console_.err << fmt::format(
+                "  Use --key-file {} from now on, or put it in the place of the old "
+                "key. Keep a copy of it elsewhere.\n",
+                printable(line_.new_key_file));
+        return 0;
+    }
+
+    int answer(const Result<int>& exit_code) const {
+        if (exit_code) return *exit_code;
+        print_error(exit_code.error(), std::nullopt, line_.json, color_, console_);
+        const Value* const reason = exit_code.error().details.if_contains("reason");
+        const bool absent =
+            reason != nullptr &&
+            (*reason == "no_such_secret" || *reason == "no_such_version" || *reason == "no_secrets_file");
+        return absent ? kAbsent : kUnusable;
+    }
+
+    const CommandLine& line_;
+    const Console& console_;
+    const ColorMode color_;
+    const Style style_;
+    std::string path_;
+    KeySource key_;
+    bool own_directory_ = false;
+    bool key_made_ = false;
+};
+
+enum class Names : std::uint8_t { none, optional, required };
+
+}  // namespace
+
+void add_secrets(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    CLI::App& secrets = *app.add_subcommand("secrets");
+    secrets.formatter(std::make_shared<FixedHelp>(kSecretsHelp));
+    secrets.require_subcommand(1);
+
+    const auto add = [&](const char* name, std::string_view help, Names names, int (SecretsRun::*run)()) {
+        auto line = std::make_shared<CommandLine>();
+        CLI::App& verb = *secrets.add_subcommand(name);
+        verb.formatter(std::make_shared<FixedHelp>(help));
+        if (names != Names::none) {
+            verb.add_option("CONNECTOR", line->connector)->required(names == Names::required);
+            verb.add_option("KEY", line->key)->required(names == Names::required);
+        }
+        verb.add_option("--file", line->file);
+        CLI::Option* const file = verb.add_option("--key-file", line->key_file);
+        CLI::Option* const env = verb.add_option("--key-env", line->key_env)->excludes(file);
+        verb.add_option("--key-credential", line->key_credential)->excludes(file)->excludes(env);
+        verb.add_flag("--json", line->json);
+        verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
+        verb.callback([line, run, &console, &chosen] {
+            chosen = [line, run, &console] { return (SecretsRun(*line, console).*run)(); };
+        });
+        return std::pair(&verb, line);
+    };
+    add("set", kSecretsSetHelp, Names::required, &SecretsRun::set);
+    add("rotate", kSecretsRotateHelp, Names::required, &SecretsRun::rotate);
+    const auto [remove, remove_line] =
+        add("remove", kSecretsRemoveHelp, Names::required, &SecretsRun::remove);
+    remove->add_option("--only-version", remove_line->only_version)->check(CLI::Range(1u, 0xffffffffu));
+    add("check", kSecretsCheckHelp, Names::optional, &SecretsRun::check);
+    const auto [rotate_key, rotate_key_line] =
+        add("rotate-key", kSecretsRotateKeyHelp, Names::none, &SecretsRun::rotate_key);
+    rotate_key->add_option("--new-key-file", rotate_key_line->new_key_file)->required();
+}
+
+}  // namespace callgate::cli
