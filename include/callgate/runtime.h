@@ -58,7 +58,12 @@ struct RuntimeOptions {
     bool audit_allowed = false;  ///< also record gate.allowed
     json::ParseLimits argument_limits;
     std::size_t max_result_bytes = 16u << 20;
-    std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
+    /// Where the durable ledger is, a directory that one process owns at a time; it is made if its parent is
+    /// there. "": in memory, for programs that need no record beyond their own life.
+    std::string ledger_dir;
+    bool strict_audit = false;          ///< durable: reads and refusals are on the disk before they are told
+    bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
+    std::size_t audit_kept = 10'000;    ///< events the in-memory ledger keeps
     std::chrono::hours key_ttl{24};
     std::chrono::hours tombstone_ttl{24 * 30};
     std::shared_ptr<SecretsStore> secrets;  ///< none: with_secret() fails
@@ -88,7 +93,10 @@ struct RuntimeStats {
 
 class Runtime {
 public:
+    /// Throws std::runtime_error where open() would fail.
     explicit Runtime(RuntimeOptions options = {});
+    /// ledger_unavailable or config_error if the durable ledger cannot be opened: details.reason says why.
+    static Result<std::unique_ptr<Runtime>> open(RuntimeOptions options);
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ledger/digest.h"
 #include "ledger/ledger.h"
 
 namespace callgate::ledger {
@@ -12,15 +13,6 @@ namespace {
 
 /// What one operation clears away at most, so that none has to pay for all.
 constexpr int kBuriedAtOnce = 32;
-
-base::Sha256Digest digest_of(const KeyScope& key) {
-    base::Sha256 hash;
-    hash.update("callgate-key-v1");
-    for (const std::string* part : {&key.tenant, &key.principal, &key.tool, &key.key}) {
-        hash.update(std::to_string(part->size())).update(":").update(*part);
-    }
-    return hash.finish();
-}
 
 }  // namespace
 
@@ -55,7 +47,7 @@ CallBook::Entry* CallBook::by_key(const KeyScope& key, base::MonotonicTime now) 
 
 bool CallBook::is_spent(const KeyScope& key, base::MonotonicTime now) const {
     if (key.key.empty() || tombstones_.empty()) return false;
-    const auto found = tombstones_.find(digest_of(key));
+    const auto found = tombstones_.find(hash_of(key));
     return found != tombstones_.end() && now < found->second;
 }
 
@@ -106,7 +98,7 @@ void CallBook::bury(Entry& entry, base::MonotonicTime now) {
     const auto until =
         entry.expires + std::chrono::duration_cast<base::MonotonicTime::duration>(limits_.tombstone_ttl);
     if (standing != keys_.end() && *standing == &entry && now < until) {
-        const base::Sha256Digest key = digest_of(entry.row.key);
+        const base::Sha256Digest key = hash_of(entry.row.key);
         tombstones_.insert_or_assign(key, until);
         tombstone_order_.push_back({key, until});
     }

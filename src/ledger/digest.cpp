@@ -67,6 +67,15 @@ base::Sha256Digest fingerprint(const RequestIdentity& request) {
     return digest_of(kCallTag, document);
 }
 
+base::Sha256Digest hash_of(const KeyScope& key) {
+    base::Sha256 hash;
+    hash.update("callgate-key-v1");
+    for (const std::string* part : {&key.tenant, &key.principal, &key.tool, &key.key}) {
+        hash.update(std::to_string(part->size())).update(":").update(*part);
+    }
+    return hash.finish();
+}
+
 std::string action_digest(const ActionIdentity& action) {
     const Value document = Object{{"tenant", action.tenant},
                                   {"requester", action.requester},

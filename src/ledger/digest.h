@@ -18,6 +18,7 @@
 #include <callgate/tool.h>
 
 #include "base/sha256.h"
+#include "ledger/call_row.h"
 
 namespace callgate::ledger {
 
@@ -55,6 +56,9 @@ struct ActionIdentity {
                    const CallId& id)
         : request(what), tenant(of_tenant), requester(asked_by), call_id(id) {}
 };
+
+/// Which key, as one number.
+base::Sha256Digest hash_of(const KeyScope& key);
 
 /// 64 lower-case digits, as Approval::digest holds it.
 std::string action_digest(const ActionIdentity& action);

@@ -46,7 +46,7 @@ void PackedEvent::pack(const AuditFacts& event) {
     }
 }
 
-AuditEvent PackedEvent::unpack() const {
+AuditFacts PackedEvent::facts() const {
     AuditFacts facts;
     facts.sequence = sequence_;
     facts.at = at_;
@@ -66,7 +66,7 @@ AuditEvent PackedEvent::unpack() const {
         facts.*kAuditTexts[i] = {next, sizes_[i]};
         next += sizes_[i];
     }
-    return AuditEvent(facts);
+    return facts;
 }
 
 }  // namespace callgate::ledger

@@ -21,7 +21,9 @@ namespace callgate::ledger {
 class PackedEvent {
 public:
     [[gnu::hot]] void pack(const AuditFacts& event);
-    AuditEvent unpack() const;
+    AuditEvent unpack() const { return AuditEvent(facts()); }
+    /// Borrowed from here.
+    AuditFacts facts() const;
 
     const CallId& call_id() const noexcept { return call_id_; }
     /// "" stands for the call id.

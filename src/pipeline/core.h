@@ -48,7 +48,7 @@ struct Parts {
     std::shared_ptr<Timers> timers;
     std::shared_ptr<ledger::Ledger> ledger;
 };
-Parts real_parts(const RuntimeOptions& options);
+Result<Parts> real_parts(const RuntimeOptions& options);
 }  // namespace pipeline
 
 namespace policy {

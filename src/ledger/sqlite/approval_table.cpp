@@ -1,0 +1,234 @@
+#include "ledger/sqlite/approval_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ledger/sqlite/codec.h"
+#include "ledger/sqlite/columns.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::string_view kPurpose = "approval";
+
+constexpr std::string_view kColumns =
+    "id, state, created_at, expires_at, consumed_by, body, digest, tenant, "
+    "requester";
+
+std::string select(std::string_view rest) {
+    return "SELECT " + std::string(kColumns) + " FROM approvals " + std::string(rest);
+}
+
+ApprovalTime approval_time(std::int64_t micros) {
+    return ApprovalTime(std::chrono::microseconds(micros));
+}
+
+std::optional<Assurance> assurance_from_string(std::string_view text) {
+    for (const Assurance one : {Assurance::a1, Assurance::a2, Assurance::a3}) {
+        if (to_string(one) == text) return one;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+base::Sha256Digest hash_of_request(std::string_view tenant, std::string_view requester,
+                                   const base::Sha256Digest& fingerprint, std::string_view idempotency_key) {
+    base::Sha256 hash;
+    hash.update("callgate-request-v1");
+    for (const std::string_view part : {tenant, requester, bytes_of(fingerprint), idempotency_key}) {
+        hash.update(std::to_string(part.size())).update(":").update(part);
+    }
+    return hash.finish();
+}
+
+Result<void> ApprovalTable::prepare(Access access) {
+    Preparing all(*database_);
+    all.add(find_, select("WHERE id = ?1"));
+    all.add(by_call_, select("WHERE id = (SELECT approval_id FROM approval_calls WHERE call_id = ?1)"));
+    all.add(open_for_, select("WHERE request_hash = ?1 ORDER BY n DESC LIMIT 1"));
+    all.add(votes_,
+            "SELECT approver, approve, assurance, reason, at FROM votes WHERE approval_id = ?1 ORDER "
+            "BY n");
+    all.add(count_, "SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved')");
+    if (access == Access::read_only) return all.done();
+    all.add(insert_,
+            "INSERT INTO approvals(id, tenant, requester, tool, digest, request_hash, state, created_at, "
+            "expires_at, consumed_by, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+    all.add(join_, "INSERT INTO approval_calls(call_id, approval_id) VALUES(?1, ?2) ON CONFLICT DO NOTHING");
+    all.add(update_, "UPDATE approvals SET state = ?2, consumed_by = ?3 WHERE id = ?1 AND state = ?4");
+    all.add(vote_,
+            "INSERT INTO votes(approval_id, n, approver, approve, assurance, reason, at) VALUES(?1, "
+            "?2, ?3, ?4, ?5, ?6, ?7)");
+    all.add(old_, "SELECT id FROM approvals WHERE expires_at <= ?1 LIMIT ?2");
+    all.add(drop_, "DELETE FROM approvals WHERE id = ?1");
+    all.add(drop_votes_, "DELETE FROM votes WHERE approval_id = ?1");
+    all.add(drop_calls_, "DELETE FROM approval_calls WHERE approval_id = ?1");
+    return all.done();
+}
+
+Result<void> ApprovalTable::load_votes(Approval& approval) {
+    votes_.bind(1, approval.id);
+    for (;;) {
+        auto found = votes_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return {};
+        Vote& vote = approval.votes.emplace_back();
+        vote.approver = votes_.text(0);
+        vote.approve = votes_.integer(1) != 0;
+        const auto assurance = assurance_from_string(votes_.text(2));
+        if (!assurance) {
+            votes_.reset();
+            return damaged_record("a vote");
+        }
+        vote.assurance = *assurance;
+        vote.reason = votes_.text(3);
+        vote.at = approval_time(votes_.integer(4));
+    }
+}
+
+Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
+    const std::string_view id = row.text(0);
+    const auto state = approval_state_from_string(row.text(1));
+    auto plain = base::unseal(*key_, kPurpose, id, row.blob(5));
+    if (!plain) return tl::unexpected(std::move(plain.error()));
+    auto approval = decode_approval(*plain);
+    if (!approval) return approval;
+    // The columns it was found by must be those of what was sealed: nobody can hang it under another name.
+    if (!state || approval->id != id || approval->digest != row.text(6) || approval->tenant != row.text(7) ||
+        approval->requester != row.text(8)) {
+        return damaged_record("an approval");
+    }
+    approval->state = *state;
+    approval->created_at = approval_time(row.integer(2));
+    approval->expires_at = approval_time(row.integer(3));
+    approval->consumed_by = row.text(4);
+    if (auto loaded = load_votes(*approval); !loaded) return tl::unexpected(std::move(loaded.error()));
+    expire(*approval, now);
+    return approval;
+}
+
+Result<std::optional<Approval>> ApprovalTable::one(Statement& query, ApprovalTime now) {
+    auto found = query.step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    auto approval = read(query, now);
+    query.reset();
+    if (!approval) return tl::unexpected(std::move(approval.error()));
+    return std::optional(std::move(*approval));
+}
+
+Result<std::optional<Approval>> ApprovalTable::find(std::string_view id, ApprovalTime now) {
+    return one(find_.bind(1, id), now);
+}
+
+Result<std::optional<Approval>> ApprovalTable::by_call(std::string_view call_id, ApprovalTime now) {
+    return one(by_call_.bind(1, call_id), now);
+}
+
+Result<std::optional<Approval>> ApprovalTable::open_for(const base::Sha256Digest& request, ApprovalTime now) {
+    auto latest = one(open_for_.bind_blob(1, request), now);
+    if (latest && *latest && !is_open(**latest, now)) return std::nullopt;
+    return latest;
+}
+
+Result<std::vector<Approval>> ApprovalTable::page(const ApprovalQuery& query, ApprovalTime now) {
+    // Undecided ones whose time has come are expired, whatever is written.
+    std::string sql = select("WHERE 1");
+    if (query.state == ApprovalState::expired) {
+        sql += " AND (state = 'expired' OR (state IN ('pending', 'approved') AND expires_at <= ?2))";
+    } else if (query.state == ApprovalState::pending || query.state == ApprovalState::approved) {
+        sql += " AND state = ?1 AND expires_at > ?2";
+    } else if (query.state) {
+        sql += " AND state = ?1";
+    }
+    if (!query.before.empty()) sql += " AND n < (SELECT n FROM approvals WHERE id = ?3)";
+    sql += " ORDER BY n DESC LIMIT ?4";
+    auto statement = database_->prepare(sql);
+    if (!statement) return tl::unexpected(std::move(statement.error()));
+    if (query.state && *query.state != ApprovalState::expired) statement->bind(1, to_string(*query.state));
+    if (sql.find("?2") != std::string::npos) statement->bind(2, micros(now));
+    if (!query.before.empty()) statement->bind(3, query.before);
+    statement->bind(4, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
+    std::vector<Approval> all;
+    for (;;) {
+        auto found = statement->step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return all;
+        auto approval = read(*statement, now);
+        if (!approval) return tl::unexpected(std::move(approval.error()));
+        all.push_back(std::move(*approval));
+    }
+}
+
+Result<std::int64_t> ApprovalTable::count_undecided() {
+    auto found = count_.step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    const std::int64_t count = *found ? count_.integer(0) : 0;
+    count_.reset();
+    return count;
+}
+
+Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256Digest& request) {
+    const std::string body = base::seal(*key_, kPurpose, approval.id, encode(approval));
+    insert_.bind(1, approval.id)
+        .bind(2, approval.tenant)
+        .bind(3, approval.requester)
+        .bind(4, approval.tool)
+        .bind(5, approval.digest)
+        .bind_blob(6, request)
+        .bind(7, to_string(approval.state))
+        .bind(8, micros(approval.created_at))
+        .bind(9, micros(approval.expires_at))
+        .bind(10, approval.consumed_by)
+        .bind_blob(11, body);
+    auto done = insert_.run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return join(approval.call_id, approval.id);
+}
+
+Result<void> ApprovalTable::join(std::string_view call_id, std::string_view approval_id) {
+    if (call_id.empty()) return {};
+    auto done = join_.bind(1, call_id).bind(2, approval_id).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+Result<bool> ApprovalTable::update(const Approval& approval, ApprovalState before, std::size_t votes_before) {
+    for (std::size_t i = votes_before; i < approval.votes.size(); ++i) {
+        const Vote& vote = approval.votes[i];
+        vote_.bind(1, approval.id)
+            .bind(2, static_cast<std::int64_t>(i))
+            .bind(3, vote.approver)
+            .bind(4, vote.approve ? 1 : 0)
+            .bind(5, to_string(vote.assurance))
+            .bind(6, vote.reason)
+            .bind(7, micros(vote.at));
+        if (auto done = vote_.run(); !done) return tl::unexpected(std::move(done.error()));
+    }
+    update_.bind(1, approval.id)
+        .bind(2, to_string(approval.state))
+        .bind(3, approval.consumed_by)
+        .bind(4, to_string(before));
+    return changed_one(update_);
+}
+
+Result<std::int64_t> ApprovalTable::drop_old(ApprovalTime since, std::size_t limit) {
+    std::vector<std::string> ids;
+    old_.bind(1, micros(since)).bind(2, static_cast<std::int64_t>(limit));
+    for (;;) {
+        auto found = old_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) break;
+        ids.emplace_back(old_.text(0));
+    }
+    for (const std::string& id : ids) {
+        for (Statement* drop : {&drop_votes_, &drop_calls_, &drop_}) {
+            if (auto done = drop->bind(1, id).run(); !done) return done;
+        }
+    }
+    return static_cast<std::int64_t>(ids.size());
+}
+
+}  // namespace callgate::ledger

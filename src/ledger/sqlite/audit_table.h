@@ -1,0 +1,83 @@
+// The audit in the ledger's file: the chain's events as they are appended, and a reader over what is stored.
+//
+// Payloads are sealed, each under its event's number and its own name.
+//
+// Threads: as their connections, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <callgate/observer.h>
+
+#include "base/seal.h"
+#include "ledger/audit/chain.h"
+#include "ledger/audit/reader.h"
+#include "ledger/sqlite/database.h"
+
+namespace callgate::ledger {
+
+class AuditTable {
+public:
+    /// Both must outlive this.
+    AuditTable(Database& database, const base::SealKey& key) : database_(&database), key_(&key) {}
+
+    Result<void> prepare();
+
+    Result<void> append(const ChainedEvent& event, const AuditFacts& facts);
+    Result<void> append(std::span<const TreeNode> nodes);
+    Result<void> add_checkpoint(std::uint64_t size, std::string_view note);
+    /// The payloads of a call's events go. How many.
+    Result<std::int64_t> erase(const CallId& call_id);
+
+private:
+    Database* database_;
+    const base::SealKey* key_;
+    Statement event_, payload_, node_, checkpoint_, erase_;
+};
+
+/// Which events of the stored audit.
+struct AuditSelection {
+    std::optional<CallId> call;
+    std::string trace;                          ///< "": any; without its own, an event's call id is it
+    std::uint64_t from = 1;                     ///< sequence
+    std::uint64_t to = ~std::uint64_t{0} >> 1;  ///< excluded
+    std::size_t limit = static_cast<std::size_t>(-1);
+
+    AuditSelection() = default;
+};
+
+class SqliteAuditReader final : public AuditReader {
+public:
+    /// `key` must outlive this. With a connection of its own.
+    static Result<std::unique_ptr<SqliteAuditReader>> make(Database database, const base::SealKey& key);
+
+    const std::string& chain_id() const override { return chain_id_; }
+    Result<std::uint64_t> size() override;
+    Result<std::vector<AuditRow>> rows(std::uint64_t from, std::uint64_t to) override;
+    Result<std::vector<Sha256Digest>> hashes(std::uint64_t from, std::uint64_t to) override;
+    Result<std::vector<TreeNode>> nodes(int level, std::uint64_t from, std::uint64_t to) override;
+    Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) override;
+    Result<std::vector<std::string>> checkpoints() override;
+    Result<std::optional<std::string>> latest_checkpoint() override;
+
+    /// Oldest first.
+    Result<std::vector<AuditEvent>> events(const AuditSelection& which);
+
+private:
+    SqliteAuditReader(Database database, const base::SealKey& key)
+        : database_(std::move(database)), key_(&key) {}
+    Result<std::vector<std::string>> notes(Statement& query);
+
+    Database database_;
+    const base::SealKey* key_;
+    std::string chain_id_;
+    Statement size_, rows_, hashes_, nodes_, payloads_, checkpoints_, latest_;
+};
+
+}  // namespace callgate::ledger

@@ -1,0 +1,93 @@
+// The ledger's tables as the writer has them in hand: what every transaction reads and changes.
+//
+// Whatever is done here is on the record or not at all, with the transaction it is part of. The chain's head
+// and what is to be told after the commit go back with it: begin() marks the place, undo() returns to it.
+//
+// Threads: the writer's alone.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <callgate/observer.h>
+
+#include "base/rng.h"
+#include "base/seal.h"
+#include "ledger/audit/chain.h"
+#include "ledger/sqlite/approval_table.h"
+#include "ledger/sqlite/audit_table.h"
+#include "ledger/sqlite/call_table.h"
+#include "ledger/sqlite/database.h"
+#include "ledger/sqlite/ledger_time.h"
+
+namespace callgate::ledger {
+
+/// How long things are kept, and how many.
+struct Retention {
+    std::chrono::seconds key_ttl{24 * 3600};             ///< how long an outcome can be replayed
+    std::chrono::seconds tombstone_ttl{30 * 24 * 3600};  ///< how long its key is refused after that
+    std::chrono::seconds approval_ttl{24 * 3600};        ///< how long an approval is kept after its end
+    std::size_t max_open_approvals = 1'000'000;
+
+    Retention() {}
+};
+
+class Book {
+public:
+    /// All but `chain` must outlive this.
+    Book(Database& database, const base::SealKey& key, const LedgerTime& time, AuditChain chain,
+         const Retention& kept)
+        : calls(database, key),
+          approvals(database, key),
+          audit(database, key),
+          database_(&database),
+          time_(&time),
+          chain_(std::move(chain)),
+          kept_(kept) {}
+
+    Result<void> prepare();
+
+    CallTable calls;
+    ApprovalTable approvals;
+    AuditTable audit;
+
+    Database& database() noexcept { return *database_; }
+    const LedgerTime& time() const noexcept { return *time_; }
+    const Retention& kept() const noexcept { return kept_; }
+    AuditChain& chain() noexcept { return chain_; }
+
+    /// Puts an event on the record. Its number.
+    Result<std::uint64_t> record(const AuditFacts& event, std::span<const PayloadView> payloads = {},
+                                 const KeyNames& keys = {});
+    /// One after the other; the payloads belong to the last. The number of the first; 0 if there are none.
+    Result<std::uint64_t> record(const std::vector<AuditEvent>& events,
+                                 std::span<const PayloadView> payloads = {});
+    /// The tree's nodes that became complete: with the transaction that completed them.
+    Result<void> store_nodes() { return audit.append(chain_.take_nodes()); }
+
+    /// To be told after the commit.
+    struct News {
+        std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
+        bool approvals_changed = false;
+    };
+    News& news() noexcept { return news_; }
+
+    void begin() { head_before_ = chain_.head(); }
+    void undo() {
+        chain_.rewind(head_before_);
+        news_ = {};
+    }
+
+private:
+    Database* database_;
+    const LedgerTime* time_;
+    AuditChain chain_;
+    Retention kept_;
+    ChainHead head_before_;
+    News news_;
+};
+
+}  // namespace callgate::ledger

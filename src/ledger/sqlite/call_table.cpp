@@ -1,0 +1,391 @@
+#include "ledger/sqlite/call_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "ledger/digest.h"
+#include "ledger/sqlite/codec.h"
+#include "ledger/sqlite/columns.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::string_view kArguments = "call-arguments";
+constexpr std::string_view kOutcome = "call-outcome";
+
+constexpr std::string_view kColumns =
+    "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
+    "maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, ended_at, "
+    "expires_at, result_ref, key_hash IS NOT NULL";
+
+std::string select(std::string_view rest) {
+    return "SELECT " + std::string(kColumns) + " FROM calls " + std::string(rest);
+}
+
+}  // namespace
+
+Result<void> CallTable::prepare(Access access) {
+    Preparing all(*database_);
+    all.add(by_id_, select("WHERE call_id = ?1"));
+    all.add(by_key_, select("WHERE key_hash = ?1"));
+    all.add(outcome_, "SELECT outcome FROM results WHERE id = ?1");
+    all.add(tombstone_, "SELECT 1 FROM tombstones WHERE key_hash = ?1 AND until > ?2");
+    all.add(open_, select("WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown') AND call_id > "
+                          "?1 ORDER BY call_id LIMIT ?2"));
+    all.add(attempts_,
+            "SELECT n, epoch, started_at, ended_at, end_class FROM attempts WHERE call_id = ?1 ORDER BY n");
+    if (access == Access::read_only) return all.done();
+
+    // C1
+    all.add(
+        insert_,
+        "INSERT INTO calls(call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, "
+        "effect_class, state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, "
+        "approval_id, action, arguments, created_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+        "?12, 0, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT DO NOTHING");
+    // C2: only from the epoch and owner that were seen and found dead.
+    all.add(
+        take_over_,
+        "UPDATE calls SET epoch = epoch + 1, owner = ?2, state = ?3, maybe_applied = ?4, policy_rev = ?5, "
+        "ended_at = ?6, approval_id = ?10 WHERE call_id = ?1 AND state IN ('claimed', 'dispatched', "
+        "'reconciling', 'unknown') AND state = ?7 AND epoch = ?8 AND owner = ?9");
+    // C3: the fence.
+    all.add(dispatch_,
+            "UPDATE calls SET state = 'dispatched', attempt = attempt + 1 WHERE call_id = ?1 AND epoch = ?2 "
+            "AND owner = ?3 AND state = 'claimed' AND tool_def_hash = ?4");
+    // C4, C5: the epoch, attempt and state that the rule has judged.
+    all.add(store_,
+            "UPDATE calls SET state = ?2, epoch = ?3, owner = ?4, maybe_applied = ?5, ended_at = ?6, "
+            "expires_at = ?7, result_ref = ?8, result_sha256 = ?9, key_hash = CASE WHEN ?10 THEN NULL ELSE "
+            "key_hash END WHERE call_id = ?1 AND epoch = ?11 AND attempt = ?12 AND state = ?13");
+    all.add(insert_result_, "INSERT INTO results(outcome) VALUES(?1)");
+    all.add(drop_result_, "DELETE FROM results WHERE id = ?1");
+    all.add(insert_attempt_,
+            "INSERT INTO attempts(call_id, n, epoch, owner, started_at) VALUES(?1, ?2, ?3, ?4, ?5)");
+    all.add(end_attempt_,
+            "UPDATE attempts SET ended_at = ?3, end_class = ?4 WHERE call_id = ?1 AND n = ?2 AND (end_class "
+            "IS NULL OR end_class IN ('unknown', 'reconciling'))");
+    all.add(due_,
+            "SELECT call_id, key_hash, fingerprint, state, result_sha256, result_ref, expires_at FROM "
+            "calls WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2");
+    all.add(bury_tombstone_,
+            "INSERT OR REPLACE INTO tombstones(key_hash, fingerprint, state, result_sha256, until) "
+            "VALUES(?1, ?2, ?3, ?4, ?5)");
+    all.add(drop_call_, "DELETE FROM calls WHERE call_id = ?1");
+    all.add(drop_attempts_, "DELETE FROM attempts WHERE call_id = ?1");
+    all.add(drop_tombstones_,
+            "DELETE FROM tombstones WHERE key_hash IN (SELECT key_hash FROM tombstones WHERE until <= ?1 "
+            "LIMIT ?2)");
+    return all.done();
+}
+
+Result<StoredCall> CallTable::read(const Statement& row) const {
+    StoredCall call;
+    CallRow& out = call.row;
+    const auto effect = effect_class_from_string(row.text(6));
+    const auto state = call_state_from_string(row.text(7));
+    if (!copy_bytes(row.blob(0), out.call_id) || !copy_bytes(row.blob(5), out.fingerprint) ||
+        !copy_bytes(row.blob(12), out.definition_hash) || !effect || !state) {
+        return damaged_record("a call");
+    }
+    out.key = {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
+               std::string(row.text(4))};
+    out.effect = *effect;
+    out.state = *state;
+    out.epoch = static_cast<std::uint32_t>(row.integer(8));
+    out.owner = static_cast<OwnerId>(row.integer(9));
+    out.attempt = static_cast<std::uint32_t>(row.integer(10));
+    out.maybe_applied = row.integer(11) != 0;
+    out.policy_rev = static_cast<std::uint64_t>(row.integer(13));
+    out.approval_id = row.text(14);
+    out.action = row.text(15);
+    if (!row.is_null(16)) {
+        auto plain = base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(16));
+        if (!plain) return tl::unexpected(std::move(plain.error()));
+        auto value = json::parse(*plain);
+        if (!value) return damaged_record("the arguments of a call");
+        out.arguments = std::make_shared<const Value>(std::move(*value));
+    }
+    out.created_at = time_of(row.integer(17));
+    if (!row.is_null(18)) out.ended_at = time_of(row.integer(18));
+    if (!row.is_null(19)) out.expires_at = time_of(row.integer(19));
+    call.result_ref = row.integer(20);
+    call.holds_key = row.integer(21) != 0;
+    return call;
+}
+
+Result<std::optional<StoredCall>> CallTable::one(Statement& query) {
+    auto found = query.step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    auto call = read(query);
+    query.reset();
+    if (!call) return tl::unexpected(std::move(call.error()));
+    return std::optional(std::move(*call));
+}
+
+Result<std::optional<StoredCall>> CallTable::by_id(const CallId& call_id) {
+    return one(by_id_.bind_blob(1, call_id));
+}
+
+Result<std::optional<StoredCall>> CallTable::by_key(const base::Sha256Digest& key_hash) {
+    return one(by_key_.bind_blob(1, key_hash));
+}
+
+Result<void> CallTable::load_outcome(StoredCall& call) {
+    if (call.result_ref == 0) return {};
+    auto found = outcome_.bind(1, call.result_ref).step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return damaged_record("the outcome of a call");
+    auto plain = base::unseal(*key_, kOutcome, bytes_of(call.row.call_id), outcome_.blob(0));
+    outcome_.reset();
+    if (!plain) return tl::unexpected(std::move(plain.error()));
+    auto outcome = decode_outcome(*plain);
+    if (!outcome) return tl::unexpected(std::move(outcome.error()));
+    call.row.outcome = std::move(*outcome);
+    return {};
+}
+
+Result<bool> CallTable::is_spent(const base::Sha256Digest& key_hash, base::WallTime now) {
+    auto found = tombstone_.bind_blob(1, key_hash).bind(2, micros(now)).step();
+    tombstone_.reset();
+    return found;
+}
+
+Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::size_t limit) {
+    std::vector<StoredCall> calls;
+    open_.bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit));
+    for (;;) {
+        auto found = open_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return calls;
+        auto call = read(open_);
+        if (!call) {
+            open_.reset();
+            return tl::unexpected(std::move(call.error()));
+        }
+        calls.push_back(std::move(*call));
+    }
+}
+
+Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::optional<CallId>& before) {
+    // Open states have an index of their own; SQLite takes it where the states are named literally.
+    std::string sql = select("WHERE 1");
+    const bool open = query.state && (!is_end(*query.state) || *query.state == CallState::unknown);
+    if (open) sql += " AND state IN ('claimed', 'dispatched', 'reconciling', 'unknown')";
+    if (query.state) sql += " AND state = ?1";
+    if (!query.tool.empty()) sql += " AND tool = ?2";
+    if (!query.principal.empty()) sql += " AND principal = ?3";
+    if (before) sql += " AND call_id < ?4";
+    sql += " ORDER BY call_id DESC LIMIT ?5";
+    auto statement = database_->prepare(sql);
+    if (!statement) return tl::unexpected(std::move(statement.error()));
+    if (query.state) statement->bind(1, to_string(*query.state));
+    if (!query.tool.empty()) statement->bind(2, query.tool);
+    if (!query.principal.empty()) statement->bind(3, query.principal);
+    if (before) statement->bind_blob(4, *before);
+    statement->bind(5, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
+    std::vector<StoredCall> found;
+    for (;;) {
+        auto row = statement->step();
+        if (!row) return tl::unexpected(std::move(row.error()));
+        if (!*row) break;
+        auto call = read(*statement);
+        if (!call) return tl::unexpected(std::move(call.error()));
+        found.push_back(std::move(*call));
+    }
+    std::vector<CallRow> rows;
+    rows.reserve(found.size());
+    for (StoredCall& call : found) rows.push_back(std::move(call.row));
+    return rows;
+}
+
+Result<std::vector<AttemptRow>> CallTable::attempts(const CallId& call_id) {
+    std::vector<AttemptRow> all;
+    attempts_.bind_blob(1, call_id);
+    for (;;) {
+        auto found = attempts_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return all;
+        AttemptRow& attempt = all.emplace_back();
+        attempt.number = static_cast<std::uint32_t>(attempts_.integer(0));
+        attempt.epoch = static_cast<std::uint32_t>(attempts_.integer(1));
+        attempt.started_at = time_of(attempts_.integer(2));
+        if (!attempts_.is_null(3)) attempt.ended_at = time_of(attempts_.integer(3));
+        attempt.end = attempts_.text(4);
+    }
+}
+
+Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key_hash) {
+    insert_.bind_blob(1, row.call_id);
+    key_hash != nullptr ? insert_.bind_blob(2, *key_hash) : insert_.bind_null(2);
+    insert_.bind(3, row.key.tenant)
+        .bind(4, row.key.principal)
+        .bind(5, row.key.tool)
+        .bind(6, row.key.key)
+        .bind_blob(7, row.fingerprint)
+        .bind(8, to_string(row.effect))
+        .bind(9, to_string(row.state))
+        .bind(10, row.epoch)
+        .bind(11, static_cast<std::int64_t>(row.owner))
+        .bind(12, row.attempt)
+        .bind_blob(13, row.definition_hash)
+        .bind(14, static_cast<std::int64_t>(row.policy_rev))
+        .bind(15, row.approval_id)
+        .bind(16, row.action)
+        .bind(18, micros(row.created_at));
+    std::string arguments;
+    if (row.effect == EffectClass::verify && row.arguments) {  // only a probe needs them
+        arguments = base::seal(*key_, kArguments, bytes_of(row.call_id), json::write(*row.arguments));
+        insert_.bind_blob(17, arguments);
+    } else {
+        insert_.bind_null(17);
+    }
+    auto changed = insert_.run();
+    if (!changed) return tl::unexpected(std::move(changed.error()));
+    if (*changed == 0 || row.state != CallState::dispatched) return *changed == 1;
+    insert_attempt_.bind_blob(1, row.call_id)
+        .bind(2, row.attempt)
+        .bind(3, row.epoch)
+        .bind(4, static_cast<std::int64_t>(row.owner))
+        .bind(5, micros(row.created_at));
+    return changed_one(insert_attempt_);
+}
+
+Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
+    take_over_.bind_blob(1, before.call_id)
+        .bind(2, static_cast<std::int64_t>(after.owner))
+        .bind(3, to_string(after.state))
+        .bind(4, after.maybe_applied ? 1 : 0)
+        .bind(5, static_cast<std::int64_t>(after.policy_rev))
+        .bind(7, to_string(before.state))
+        .bind(8, before.epoch)
+        .bind(9, static_cast<std::int64_t>(before.owner))
+        .bind(10, after.approval_id);
+    bind_time(take_over_, 6, after.ended_at);
+    return changed_one(take_over_);
+}
+
+Result<bool> CallTable::dispatch(const CallRow& before, const CallRow& after, base::WallTime now) {
+    dispatch_.bind_blob(1, before.call_id)
+        .bind(2, before.epoch)
+        .bind(3, static_cast<std::int64_t>(before.owner))
+        .bind_blob(4, after.definition_hash);
+    auto passed = changed_one(dispatch_);
+    if (!passed || !*passed) return passed;
+    insert_attempt_.bind_blob(1, after.call_id)
+        .bind(2, after.attempt)
+        .bind(3, after.epoch)
+        .bind(4, static_cast<std::int64_t>(after.owner))
+        .bind(5, micros(now));
+    return changed_one(insert_attempt_);
+}
+
+Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bool frees_key,
+                              std::optional<base::WallTime> expires) {
+    const CallRow& before = stored.row;
+    if (stored.result_ref != 0) {
+        if (auto done = drop_result_.bind(1, stored.result_ref).run(); !done)
+            return tl::unexpected(std::move(done.error()));
+    }
+    std::int64_t result = 0;
+    base::Sha256Digest digest{};
+    if (after.outcome) {
+        const std::string plain = encode(*after.outcome);
+        digest = base::sha256(plain);
+        const std::string sealed = base::seal(*key_, kOutcome, bytes_of(after.call_id), plain);
+        auto kept = changed_one(insert_result_.bind_blob(1, sealed));
+        if (!kept) return kept;
+        result = database_->last_insert_id();
+    }
+    store_.bind_blob(1, before.call_id)
+        .bind(2, to_string(after.state))
+        .bind(3, after.epoch)
+        .bind(4, static_cast<std::int64_t>(after.owner))
+        .bind(5, after.maybe_applied ? 1 : 0)
+        .bind(10, frees_key ? 1 : 0)
+        .bind(11, before.epoch)
+        .bind(12, before.attempt)
+        .bind(13, to_string(before.state));
+    bind_time(store_, 6, after.ended_at);
+    expires ? store_.bind(7, micros(*expires)) : store_.bind_null(7);
+    result != 0 ? store_.bind(8, result) : store_.bind_null(8);
+    after.outcome ? store_.bind_blob(9, digest) : store_.bind_null(9);
+    return changed_one(store_);
+}
+
+Result<void> CallTable::end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
+                                    base::WallTime now) {
+    end_attempt_.bind_blob(1, row.call_id).bind(2, attempt).bind(3, micros(now)).bind(4, how);
+    auto changed = end_attempt_.run();
+    if (!changed) return tl::unexpected(std::move(changed.error()));
+    return {};
+}
+
+Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
+    if (call.holds_key) {
+        const base::Sha256Digest key_hash = hash_of(call.row.key);
+        bury_tombstone_.bind_blob(1, key_hash)
+            .bind_blob(2, call.row.fingerprint)
+            .bind(3, to_string(call.row.state))
+            .bind_null(4)
+            .bind(5, micros(until));
+        if (auto done = bury_tombstone_.run(); !done) return tl::unexpected(std::move(done.error()));
+    }
+    if (call.result_ref != 0) {
+        if (auto done = drop_result_.bind(1, call.result_ref).run(); !done)
+            return tl::unexpected(std::move(done.error()));
+    }
+    for (Statement* drop : {&drop_call_, &drop_attempts_}) {
+        if (auto done = drop->bind_blob(1, call.row.call_id).run(); !done)
+            return tl::unexpected(std::move(done.error()));
+    }
+    return {};
+}
+
+Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tombstones_until,
+                                         std::size_t limit) {
+    struct Due {
+        CallId call_id;
+        std::string key_hash, fingerprint, state, sha256;
+        std::int64_t result_ref;
+    };
+    std::vector<Due> all;
+    due_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit));
+    for (;;) {
+        auto found = due_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) break;
+        Due& due = all.emplace_back();
+        if (!copy_bytes(due_.blob(0), due.call_id)) {
+            due_.reset();
+            return damaged_record("a call");
+        }
+        due.key_hash = due_.blob(1);
+        due.fingerprint = due_.blob(2);
+        due.state = due_.text(3);
+        due.sha256 = due_.blob(4);
+        due.result_ref = due_.integer(5);
+    }
+    for (const Due& due : all) {
+        if (!due.key_hash.empty()) {
+            bury_tombstone_.bind_blob(1, due.key_hash)
+                .bind_blob(2, due.fingerprint)
+                .bind(3, due.state)
+                .bind(5, micros(tombstones_until));
+            due.sha256.empty() ? bury_tombstone_.bind_null(4) : bury_tombstone_.bind_blob(4, due.sha256);
+            if (auto done = bury_tombstone_.run(); !done) return done;
+        }
+        if (auto done = drop_result_.bind(1, due.result_ref).run(); !done) return done;
+        if (auto done = drop_call_.bind_blob(1, due.call_id).run(); !done) return done;
+        if (auto done = drop_attempts_.bind_blob(1, due.call_id).run(); !done) return done;
+    }
+    auto tombs = drop_tombstones_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit)).run();
+    if (!tombs) return tombs;
+    return static_cast<std::int64_t>(all.size()) + *tombs;
+}
+
+}  // namespace callgate::ledger

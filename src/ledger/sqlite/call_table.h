@@ -1,0 +1,82 @@
+// Calls, attempts, outcomes and tombstones in the ledger's file.
+//
+// What a request does to a row is decided by state_machine.h; the statements here store it. Each carries the
+// condition under which its rule may pass (C1 to C5) once more, so that no row is changed that is not as it
+// was when the rule was asked: zero rows changed is told, and never taken for done.
+//
+// Outcomes and arguments are sealed.
+//
+// Threads: as its connection, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/seal.h"
+#include "base/sha256.h"
+#include "ledger/call_row.h"
+#include "ledger/operations.h"
+#include "ledger/sqlite/database.h"
+#include "ledger/state_machine.h"
+
+namespace callgate::ledger {
+
+/// A row and where its outcome is.
+struct StoredCall {
+    CallRow row;
+    bool holds_key = false;
+    std::int64_t result_ref = 0;  ///< 0: none
+};
+
+class CallTable {
+public:
+    /// Both must outlive this.
+    CallTable(Database& database, const base::SealKey& key) : database_(&database), key_(&key) {}
+
+    /// For reading, and for writing where `access` says so.
+    Result<void> prepare(Access access);
+
+    // Reading. Outcomes are left where they are until load_outcome().
+    Result<std::optional<StoredCall>> by_id(const CallId& call_id);
+    Result<std::optional<StoredCall>> by_key(const base::Sha256Digest& key_hash);
+    Result<void> load_outcome(StoredCall& call);
+    Result<bool> is_spent(const base::Sha256Digest& key_hash, base::WallTime now);
+    /// Claimed, dispatched, reconciling and unknown ones with an id behind `after`, at most `limit`.
+    Result<std::vector<StoredCall>> open_calls(const CallId& after, std::size_t limit);
+    Result<std::vector<CallRow>> page(const CallQuery& query, const std::optional<CallId>& before);
+    Result<std::vector<AttemptRow>> attempts(const CallId& call_id);
+
+    // Writing, inside the writer's transaction. False: the condition did not hold any more, nothing changed.
+
+    /// C1. `key_hash` null: a call without a key.
+    Result<bool> insert(const CallRow& row, const base::Sha256Digest* key_hash);
+    /// C2: `after` is what take_over() made of `before`.
+    Result<bool> take_over(const CallRow& before, const CallRow& after);
+    /// C3
+    Result<bool> dispatch(const CallRow& before, const CallRow& after, base::WallTime now);
+    /// C4, C5, a person's finding, and giving up: an outcome or back to claimed. `expires`: of an end.
+    Result<bool> store(const StoredCall& before, const CallRow& after, bool frees_key,
+                       std::optional<base::WallTime> expires);
+    Result<void> end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
+                             base::WallTime now);
+    /// Ended ones whose time has come, and old tombstones, at most `limit` of each. How many.
+    Result<std::int64_t> bury_due(base::WallTime now, base::WallTime tombstones_until, std::size_t limit);
+    /// One that has expired but was not buried yet.
+    Result<void> bury(const StoredCall& call, base::WallTime until);
+
+private:
+    Result<StoredCall> read(const Statement& row) const;
+    Result<std::optional<StoredCall>> one(Statement& query);
+
+    Database* database_;
+    const base::SealKey* key_;
+    Statement by_id_, by_key_, outcome_, tombstone_, open_, attempts_;
+    Statement insert_, take_over_, dispatch_, store_, insert_result_, drop_result_, insert_attempt_,
+        end_attempt_, due_, bury_tombstone_, drop_call_, drop_attempts_, drop_tombstones_;
+};
+
+}  // namespace callgate::ledger

@@ -1,0 +1,472 @@
+#include "ledger/sqlite/clerk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/failpoint.h"
+#include "base/ids.h"
+#include "ledger/approval_rules.h"
+#include "ledger/digest.h"
+#include "ledger/sqlite/codec.h"
+#include "ledger/sqlite/columns.h"
+#include "redact/redactor.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLongestLife = std::chrono::hours(24);
+
+std::string text_of(const CallId& id) {
+    return base::Uuid{id}.to_string();
+}
+
+// The rule passed and the statement did not: the file was changed behind our back, or a rule is wrong.
+// Nothing may go on from there.
+tl::unexpected<Error> out_of_step(std::string_view step) {
+    return fail(ErrorCode::ledger_unavailable,
+                fmt::format("The ledger's file did not have what its rules had seen ({}).", step),
+                {{"reason", "out_of_step"}, {"operation", step}});
+}
+
+tl::unexpected<Error> pass_on(Error& error) {
+    return tl::unexpected(std::move(error));
+}
+
+/// One that has expired is buried on the way: it counts as spent.
+struct Found {
+    std::optional<StoredCall> call;
+    bool spent = false;
+};
+
+Result<Found> find_by_key(Book& book, const KeyScope& key, const base::Sha256Digest& hash) {
+    Found found;
+    if (key.key.empty()) return found;
+    auto stored = book.calls.by_key(hash);
+    if (!stored) return pass_on(stored.error());
+    const base::WallTime now = book.time().steady();
+    if (*stored && (*stored)->row.expires_at != base::WallTime() && (*stored)->row.expires_at <= now) {
+        const auto until = (*stored)->row.expires_at + book.kept().tombstone_ttl;
+        if (auto done = book.calls.bury(**stored, until); !done) return pass_on(done.error());
+        stored->reset();
+    }
+    if (!*stored) {
+        auto spent = book.calls.is_spent(hash, now);
+        if (!spent) return pass_on(spent.error());
+        found.spent = *spent;
+    }
+    found.call = std::move(*stored);
+    return found;
+}
+
+/// An event of the ledger's own about a call.
+AuditEvent event_about(const CallRow& row, std::string_view type, std::string_view detail) {
+    AuditFacts event;
+    event.type = type;
+    event.outcome = "info";
+    event.stage = "recovery";
+    event.call_id = row.call_id;
+    event.tenant = row.key.tenant;
+    event.principal = row.key.principal;
+    event.tool = row.key.tool;
+    event.action = row.action;
+    event.approval_id = row.approval_id;
+    event.has_key = !row.key.key.empty();
+    event.attempt = row.attempt;
+    event.detail = detail;
+    return AuditEvent(event);
+}
+
+/// When an end is no longer of use. Unknown ones stay until somebody resolves them.
+std::optional<base::WallTime> expiry_of(const Book& book, const CallRow& row) {
+    if (!is_end(row.state) || row.state == CallState::unknown) return std::nullopt;
+    return book.time().steady() + book.kept().key_ttl;
+}
+
+Result<void> store_end(Book& book, const StoredCall& before, const CallRow& after, bool released) {
+    auto stored = book.calls.store(before, after, released, expiry_of(book, after));
+    if (!stored) return pass_on(stored.error());
+    if (!*stored) return out_of_step("settle");
+    if (is_end(after.state) && before.holds_key) book.news().ended_keys.push_back(hash_of(after.key));
+    return {};
+}
+
+/// The arguments as the audit shows them: what a name announces as a secret is masked.
+std::string shown_arguments(const CallRow& row) {
+    if (!row.arguments) return {};
+    return json::canonical(redact::Redactor().redact(*row.arguments));
+}
+
+std::string shown_result(const StoredOutcome* outcome) {
+    if (outcome == nullptr) return {};
+    const std::string text = encode(*outcome);
+    return fmt::format(R"({{"bytes":{},"sha256":"{}"}})", text.size(), base::sha256_hex(text));
+}
+
+Result<ApprovalVerdict> use_approval(Book& book, const ApprovalUse& use, const CallRow& row) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_approval_use");
+    auto found = book.approvals.find(use.id, kAsWritten);
+    if (!found) return pass_on(found.error());
+    if (!*found) return ApprovalVerdict::not_found;
+    Approval& approval = **found;
+    const ApprovalState before = approval.state;
+    const ApprovalVerdict verdict =
+        consume(approval, ConsumeRequest(row.key.tenant, row.key.principal, use.digest, text_of(row.call_id)),
+                book.time().latest());
+    if (verdict != ApprovalVerdict::ok) return verdict;
+    auto stored = book.approvals.update(approval, before, approval.votes.size());
+    if (!stored) return pass_on(stored.error());
+    if (!*stored) return out_of_step("approval use");
+    book.news().approvals_changed = true;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_approval_use");
+    return ApprovalVerdict::ok;
+}
+
+tl::unexpected<Error> no_such_approval(std::string_view id) {
+    return fail(ErrorCode::denied,
+                fmt::format("There is no approval '{}'. List the open ones to find it.", id),
+                {{"reason", "not_found"}});
+}
+
+Result<void> store_decision(Book& book, const Approval& approval, ApprovalState before, std::size_t votes,
+                            AuditEvent& event) {
+    auto stored = book.approvals.update(approval, before, votes);
+    if (!stored) return pass_on(stored.error());
+    if (!*stored) return out_of_step("approval");
+    auto number = book.record(event);
+    if (!number) return pass_on(number.error());
+    event.sequence = *number;
+    book.news().approvals_changed = true;
+    return {};
+}
+
+}  // namespace
+
+Result<void> Clerk::claim(const ClaimRequest& request, ClaimReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_claim");
+    reply.error.reset();
+    const auto refuse = [&reply](std::string message, std::string_view reason,
+                                 ErrorCode code) -> Result<void> {
+        reply.error = Error(code, std::move(message), {{"reason", reason}});
+        return {};
+    };
+    if (!is_alive_(request.row.owner)) {
+        return refuse("Who claims this call is not registered with the ledger, or is gone.",
+                      "owner_not_alive", ErrorCode::ledger_unavailable);
+    }
+    const base::Sha256Digest hash = hash_of(request.row.key);
+    auto found = find_by_key(*book_, request.row.key, hash);
+    if (!found) return pass_on(found.error());
+    std::optional<StoredCall>& standing = found->call;
+    const ClaimDecision decision =
+        decide_claim(Standing{standing ? &standing->row : nullptr, standing && is_alive_(standing->row.owner),
+                              found->spent},
+                     request.row, request.dispatch, book_->time().wall());
+    reply.verdict = decision.verdict;
+    reply.approval = ApprovalVerdict::ok;
+    if (decision.definition_changed) {
+        return refuse("The tool's definition is not the one this call was first claimed with.",
+                      "definition_changed", ErrorCode::internal);
+    }
+    if (decision.store == ClaimDecision::Store::nothing) {
+        if (!standing) return {};
+        if (decision.verdict == ClaimVerdict::replay) {
+            if (auto loaded = book_->calls.load_outcome(*standing); !loaded) return loaded;
+        }
+        reply.row = std::move(standing->row);
+        return {};
+    }
+
+    CallRow row = decision.row;
+    if (decision.verdict == ClaimVerdict::claimed && request.approval) {
+        const auto verdict = use_approval(*book_, *request.approval, row);
+        if (!verdict) return tl::unexpected(verdict.error());
+        reply.approval = *verdict;
+        if (*verdict != ApprovalVerdict::ok) {
+            if (standing) reply.row = std::move(standing->row);
+            return {};
+        }
+        row.approval_id = request.approval->id;
+    }
+    if (decision.store == ClaimDecision::Store::insert) {
+        auto inserted = book_->calls.insert(row, row.key.key.empty() ? nullptr : &hash);
+        if (!inserted) return pass_on(inserted.error());
+        if (!*inserted) {
+            return refuse("A call with this id is in the ledger already.", "call_id_taken",
+                          ErrorCode::internal);
+        }
+    } else {
+        // C2, and C3 as a statement of its own: each is fenced by what the row was before it.
+        CallRow taken = row;
+        if (taken.state == CallState::dispatched) {
+            taken.state = CallState::claimed;
+            --taken.attempt;
+        }
+        auto stored = book_->calls.take_over(standing->row, taken);
+        if (!stored) return pass_on(stored.error());
+        if (!*stored) return out_of_step("take-over");
+        auto ended =
+            book_->calls.end_attempt(standing->row, standing->row.attempt, "unknown", book_->time().wall());
+        if (!ended) return ended;
+        if (row.state == CallState::dispatched) {
+            auto passed = book_->calls.dispatch(taken, row, book_->time().wall());
+            if (!passed) return pass_on(passed.error());
+            if (!*passed) return out_of_step("dispatch");
+        }
+    }
+    if (decision.verdict == ClaimVerdict::unknown) {
+        const AuditEvent told = event_about(row, "tool_call.unknown", "Its owner ended while it ran.");
+        auto number = book_->record(told);
+        if (!number) return pass_on(number.error());
+        book_->news().ended_keys.push_back(hash);
+        reply.row = std::move(row);
+        return {};
+    }
+    const std::string arguments = shown_arguments(row);
+    const PayloadView payloads[] = {{"arguments", arguments}};
+    auto first = book_->record(request.events, payloads);
+    if (!first) return pass_on(first.error());
+    reply.first_event = *first;
+    reply.row = std::move(row);
+    CALLGATE_FAILPOINT_RETURN("ledger.after_claim");
+    return {};
+}
+
+Result<void> Clerk::dispatch(const DispatchRequest& request, DispatchReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_dispatch");
+    auto found = book_->calls.by_id(request.call_id);
+    if (!found) return pass_on(found.error());
+    reply.fenced = true;
+    if (!*found) return {};
+    CallRow after = (*found)->row;
+    reply.fenced = !ledger::dispatch(after, request.epoch, request.owner, request.definition_hash);
+    reply.attempt = after.attempt;
+    if (reply.fenced) return {};
+    auto passed = book_->calls.dispatch((*found)->row, after, book_->time().wall());
+    if (!passed) return pass_on(passed.error());
+    if (!*passed) return out_of_step("dispatch");
+    auto first = book_->record(request.events);
+    if (!first) return pass_on(first.error());
+    reply.first_event = *first;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_dispatch");
+    return {};
+}
+
+Result<void> Clerk::settle(const SettleRequest& request, SettleReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_settle");
+    auto found = book_->calls.by_id(request.call_id);
+    if (!found) return pass_on(found.error());
+    reply.settled = {};
+    if (!*found) return {};
+    const StoredCall& before = **found;
+    CallRow after = before.row;
+    reply.settled = ledger::settle(after, request.epoch, request.attempt, request.end, request.last,
+                                   request.outcome, book_->time().wall());
+    reply.state = after.state;
+    if (!reply.settled.accepted) return {};
+    if (auto stored = store_end(*book_, before, after, reply.settled.released); !stored) return stored;
+    if (before.row.state != CallState::claimed) {
+        auto ended =
+            book_->calls.end_attempt(after, request.attempt, to_string(after.state), book_->time().wall());
+        if (!ended) return ended;
+    }
+    const std::string result = shown_result(after.outcome.get());
+    const PayloadView payloads[] = {{"result", result}};
+    auto first = book_->record(request.events, payloads);
+    if (!first) return pass_on(first.error());
+    reply.first_event = *first;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_settle");
+    return {};
+}
+
+Result<void> Clerk::conclude(const ConcludeRequest& request, ConcludeReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_conclude");
+    auto found = book_->calls.by_id(request.call_id);
+    if (!found) return pass_on(found.error());
+    reply.accepted = false;
+    if (!*found) return {};
+    const StoredCall& before = **found;
+    CallRow after = before.row;
+    reply.accepted =
+        ledger::conclude(after, request.epoch, request.verdict, request.outcome, book_->time().wall());
+    reply.state = after.state;
+    if (!reply.accepted) return {};
+    if (auto stored = store_end(*book_, before, after, false); !stored) return stored;
+    auto ended = book_->calls.end_attempt(
+        after, after.attempt, after.state == CallState::claimed ? "not_applied" : to_string(after.state),
+        book_->time().wall());
+    if (!ended) return ended;
+    auto first = book_->record(request.events);
+    if (!first) return pass_on(first.error());
+    reply.first_event = *first;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_conclude");
+    return {};
+}
+
+Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprovalReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_approval_open");
+    reply.error.reset();
+    const ApprovalTime now = book_->time().latest();
+    const base::Sha256Digest hash = hash_of_request(request.approval.tenant, request.approval.requester,
+                                                    request.fingerprint, request.approval.idempotency_key);
+    auto open = book_->approvals.open_for(hash, now);
+    if (!open) return pass_on(open.error());
+    if (*open) {
+        reply.joined = true;
+        reply.approval = std::move(**open);
+        return book_->approvals.join(request.approval.call_id, reply.approval.id);
+    }
+    auto taken = book_->approvals.find(request.approval.id, kAsWritten);
+    if (!taken) return pass_on(taken.error());
+    if (request.approval.id.empty() || *taken) {
+        reply.error = Error(ErrorCode::internal,
+                            fmt::format("'{}' cannot be the id of a new approval.", request.approval.id),
+                            {{"reason", "bad_approval_id"}});
+        return {};
+    }
+    Approval approval = request.approval;
+    approval.state = ApprovalState::pending;
+    approval.votes.clear();
+    approval.consumed_by.clear();
+    approval.created_at = now;
+    approval.expires_at = now + std::clamp(request.lifetime, std::chrono::milliseconds(0), kLongestLife);
+    if (auto stored = book_->approvals.insert(approval, hash); !stored) return stored;
+    auto first = book_->record(request.events);
+    if (!first) return pass_on(first.error());
+    reply.first_event = *first;
+    reply.joined = false;
+    reply.approval = std::move(approval);
+    book_->news().approvals_changed = true;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_approval_open");
+    return {};
+}
+
+Clerk::Answer<Approval> Clerk::vote(std::string_view id, const Vote& vote, AuditEvent& event) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_vote");
+    auto found = book_->approvals.find(id, kAsWritten);
+    if (!found) return pass_on(found.error());
+    if (!*found) return Result<Approval>(no_such_approval(id));
+    Approval& approval = **found;
+    const ApprovalState before = approval.state;
+    const std::size_t votes = approval.votes.size();
+    const Result<bool> counted = ledger::vote(approval, vote, book_->time().latest());
+    if (!counted) return Result<Approval>(tl::unexpected(counted.error()));
+    if (*counted) {
+        auto stored = store_decision(*book_, approval, before, votes, event);
+        if (!stored) return pass_on(stored.error());
+    }
+    CALLGATE_FAILPOINT_RETURN("ledger.after_vote");
+    return Result<Approval>(std::move(approval));
+}
+
+Clerk::Answer<Approval> Clerk::revoke(std::string_view id, AuditEvent& event) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_revoke");
+    auto found = book_->approvals.find(id, kAsWritten);
+    if (!found) return pass_on(found.error());
+    if (!*found) return Result<Approval>(no_such_approval(id));
+    Approval& approval = **found;
+    const ApprovalState before = approval.state;
+    if (const auto revoked = ledger::revoke(approval, book_->time().latest()); !revoked)
+        return Result<Approval>(tl::unexpected(revoked.error()));
+    auto stored = store_decision(*book_, approval, before, approval.votes.size(), event);
+    if (!stored) return pass_on(stored.error());
+    CALLGATE_FAILPOINT_RETURN("ledger.after_revoke");
+    return Result<Approval>(std::move(approval));
+}
+
+Clerk::Answer<CallRow> Clerk::resolve(const CallId& call_id, bool applied,
+                                      std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_resolve");
+    auto found = book_->calls.by_id(call_id);
+    if (!found) return pass_on(found.error());
+    if (!*found) {
+        return Result<CallRow>(
+            fail(ErrorCode::denied,
+                 fmt::format("There is no call {} with an unknown outcome. List those there are.",
+                             text_of(call_id)),
+                 {{"reason", "not_found"}}));
+    }
+    const StoredCall& before = **found;
+    CallRow after = before.row;
+    if (!ledger::resolve(after, applied, std::move(outcome), book_->time().wall())) {
+        return Result<CallRow>(fail(ErrorCode::denied,
+                                    fmt::format("Call {} is {}: only an unknown outcome can be resolved.",
+                                                text_of(call_id), to_string(after.state)),
+                                    {{"reason", "not_unknown"}, {"state", to_string(after.state)}}));
+    }
+    if (auto stored = store_end(*book_, before, after, false); !stored) return pass_on(stored.error());
+    auto number = book_->record(event);
+    if (!number) return pass_on(number.error());
+    event.sequence = *number;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_resolve");
+    return Result<CallRow>(std::move(after));
+}
+
+Result<std::optional<CallRow>> Clerk::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_adopt");
+    if (!is_alive_(owner)) {
+        return fail(ErrorCode::ledger_unavailable,
+                    "Who claims this call is not registered with the ledger, or is gone.",
+                    {{"reason", "owner_not_alive"}});
+    }
+    auto found = book_->calls.by_id(call_id);
+    if (!found) return pass_on(found.error());
+    if (!*found || !needs_probe((*found)->row, is_alive_((*found)->row.owner))) return std::nullopt;
+    CallRow row = (*found)->row;
+    take_over(row, owner);
+    auto stored = book_->calls.take_over((*found)->row, row);
+    if (!stored) return pass_on(stored.error());
+    if (!*stored) return out_of_step("take-over");
+    auto number = book_->record(event);
+    if (!number) return pass_on(number.error());
+    event.sequence = *number;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_adopt");
+    return std::optional(std::move(row));
+}
+
+Result<Clerk::Recovered> Clerk::take_over_orphans(const CallId& after, std::size_t limit) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_recovery");
+    Recovered done;
+    auto open = book_->calls.open_calls(after, limit);
+    if (!open) return pass_on(open.error());
+    for (const StoredCall& call : *open) {
+        ++done.seen;
+        done.last = call.row.call_id;
+        if (is_end(call.row.state) || is_alive_(call.row.owner)) continue;
+        if (!ends_with_its_owner(call.row)) {
+            ++done.left_to_claims;
+            if (call.holds_key) book_->news().ended_keys.push_back(hash_of(call.row.key));
+            continue;
+        }
+        CallRow row = call.row;
+        const Settled ended = give_up(row, book_->time().wall());
+        if (auto stored = store_end(*book_, call, row, ended.released); !stored)
+            return pass_on(stored.error());
+        auto closed = book_->calls.end_attempt(row, row.attempt, to_string(row.state), book_->time().wall());
+        if (!closed) return pass_on(closed.error());
+        const bool unknown = row.state == CallState::unknown;
+        ++(unknown ? done.unknown : done.freed);
+        const AuditEvent told =
+            event_about(row, unknown ? "tool_call.unknown" : "tool_call.cancelled",
+                        unknown ? "Its owner ended while it ran." : "Its owner ended before it was sent.");
+        auto number = book_->record(told);
+        if (!number) return pass_on(number.error());
+    }
+    CALLGATE_FAILPOINT_RETURN("ledger.after_recovery");
+    return done;
+}
+
+Result<std::int64_t> Clerk::collect(std::size_t limit) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_gc");
+    const base::WallTime now = book_->time().steady();
+    auto calls = book_->calls.bury_due(now, now + book_->kept().tombstone_ttl, limit);
+    if (!calls) return calls;
+    auto approvals = book_->approvals.drop_old(now - book_->kept().approval_ttl, limit);
+    if (!approvals) return approvals;
+    CALLGATE_FAILPOINT_RETURN("ledger.after_gc");
+    return *calls + *approvals;
+}
+
+}  // namespace callgate::ledger

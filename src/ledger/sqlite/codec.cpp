@@ -1,0 +1,251 @@
+#include "ledger/sqlite/codec.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/encoding.h"
+#include "base/error_table.h"
+#include "base/ids.h"
+#include "base/utf8.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+// Nothing but what this program wrote is read here, and it was held to its limits when it came in.
+json::ParseLimits any_size() {
+    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+    return {kAny, 1'000, kAny};
+}
+
+tl::unexpected<Error> unreadable(std::string_view what) {
+    return fail(ErrorCode::ledger_unavailable,
+                "A record of the ledger cannot be read: " + std::string(what) +
+                    ". The file is damaged or was written by another version.",
+                {{"reason", "damaged"}});
+}
+
+// Text as it is; other bytes under the name with "64" behind it.
+void put(Object& object, std::string_view name, std::string_view text) {
+    if (text.empty()) return;
+    if (base::is_valid_utf8(text)) {
+        object[name] = text;
+    } else {
+        object[std::string(name) + "64"] = base::base64_encode(text);
+    }
+}
+
+std::string_view view_of(const Value& value) noexcept {
+    const auto* text = value.if_string();
+    return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+std::string text_of(const Object& object, std::string_view name) {
+    if (const Value* plain = object.if_contains(name)) return std::string(view_of(*plain));
+    if (const Value* coded = object.if_contains(std::string(name) + "64")) {
+        return base::base64_decode(view_of(*coded)).value_or(std::string());
+    }
+    return {};
+}
+
+std::int64_t number_of(const Object& object, std::string_view name) {
+    const Value* found = object.if_contains(name);
+    if (found == nullptr) return 0;
+    if (found->is_int64()) return found->get_int64();
+    return found->is_uint64() ? static_cast<std::int64_t>(found->get_uint64()) : 0;
+}
+
+bool flag_of(const Object& object, std::string_view name) {
+    const Value* found = object.if_contains(name);
+    return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+template <class Enum>
+std::optional<Enum> enum_of(std::string_view text, int count) {
+    for (int i = 0; i < count; ++i) {
+        if (to_string(static_cast<Enum>(i)) == text) return static_cast<Enum>(i);
+    }
+    return std::nullopt;
+}
+
+Object to_object(const Block& block) {
+    Object out{{"kind", to_string(block.kind)}};
+    put(out, "text", block.text);
+    if (!block.json.is_null()) out["json"] = block.json;
+    if (!block.data.empty()) out["data64"] = base::base64_encode(block.data);
+    put(out, "mime", block.mime_type);
+    put(out, "uri", block.uri);
+    put(out, "name", block.name);
+    return out;
+}
+
+Result<Block> to_block(const Value& value) {
+    const Object* object = value.if_object();
+    const auto kind = object == nullptr ? std::nullopt
+                                        : enum_of<BlockKind>(text_of(*object, "kind"),
+                                                             static_cast<int>(BlockKind::custom) + 1);
+    if (!kind) return unreadable("a block of a result");
+    Block block;
+    block.kind = *kind;
+    block.text = text_of(*object, "text");
+    if (const Value* found = object->if_contains("json")) block.json = *found;
+    block.data = text_of(*object, "data");
+    block.mime_type = text_of(*object, "mime");
+    block.uri = text_of(*object, "uri");
+    block.name = text_of(*object, "name");
+    return block;
+}
+
+Object to_object(const Error& error) {
+    Object out{{"code", to_string(error.code)}};
+    put(out, "message", error.message);
+    if (!error.details.empty()) out["details"] = error.details;
+    if (error.retryable) out["retryable"] = true;
+    return out;
+}
+
+Error to_error(const Object& object) {
+    Error error(base::error_code_from_string(text_of(object, "code")).value_or(ErrorCode::internal),
+                text_of(object, "message"));
+    if (const Value* details = object.if_contains("details"); details != nullptr && details->is_object())
+        error.details = details->get_object();
+    error.retryable = flag_of(object, "retryable");
+    return error;
+}
+
+}  // namespace
+
+std::string encode(const StoredOutcome& outcome) {
+    Object out{{"state", to_string(outcome.state)},
+               {"call_id", base::Uuid{outcome.call_id}.to_string()},
+               {"attempts", outcome.attempts}};
+    if (outcome.succeeded) out["ok"] = true;
+    if (outcome.error) out["error"] = to_object(*outcome.error);
+    put(out, "approval_id", outcome.approval_id);
+    if (!outcome.result.value.is_null()) out["value"] = outcome.result.value;
+    if (!outcome.result.blocks.empty()) {
+        Array blocks;
+        for (const Block& block : outcome.result.blocks) blocks.push_back(to_object(block));
+        out["blocks"] = std::move(blocks);
+    }
+    if (outcome.result.structured) out["structured"] = *outcome.result.structured;
+    put(out, "raw", outcome.result.raw);
+    return json::write(out);
+}
+
+Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view text) {
+    const auto parsed = json::parse(text, any_size());
+    if (!parsed || !parsed->is_object()) return unreadable("an outcome");
+    const Object& object = parsed->get_object();
+    const auto state = enum_of<State>(text_of(object, "state"), static_cast<int>(kStateCount));
+    const auto id = base::parse_uuid(text_of(object, "call_id"));
+    if (!state || !id) return unreadable("an outcome");
+    auto outcome = std::make_shared<StoredOutcome>();
+    outcome->state = *state;
+    outcome->call_id = id->bytes;
+    outcome->succeeded = flag_of(object, "ok");
+    outcome->attempts = static_cast<std::uint32_t>(number_of(object, "attempts"));
+    if (const Value* error = object.if_contains("error"); error != nullptr && error->is_object())
+        outcome->error = to_error(error->get_object());
+    outcome->approval_id = text_of(object, "approval_id");
+    if (const Value* value = object.if_contains("value")) outcome->result.value = *value;
+    if (const Value* blocks = object.if_contains("blocks"); blocks != nullptr && blocks->is_array()) {
+        for (const Value& item : blocks->get_array()) {
+            auto block = to_block(item);
+            if (!block) return tl::unexpected(std::move(block.error()));
+            outcome->result.blocks.push_back(std::move(*block));
+        }
+    }
+    if (const Value* structured = object.if_contains("structured")) outcome->result.structured = *structured;
+    outcome->result.raw = text_of(object, "raw");
+    return outcome;
+}
+
+std::string encode(const Approval& approval) {
+    Object out{{"arguments", approval.arguments},
+               {"risk", to_string(approval.risk)},
+               {"autonomy", to_string(approval.autonomy)},
+               {"policy_rev", approval.policy_rev},
+               {"approvals_needed", approval.approvals_needed},
+               {"assurance_needed", to_string(approval.assurance_needed)}};
+    put(out, "id", approval.id);
+    put(out, "call_id", approval.call_id);
+    put(out, "tenant", approval.tenant);
+    put(out, "requester", approval.requester);
+    put(out, "tool", approval.tool);
+    put(out, "action", approval.action);
+    put(out, "digest", approval.digest);
+    put(out, "why", approval.why);
+    put(out, "how_to_approve", approval.how_to_approve);
+    put(out, "trace_id", approval.trace_id);
+    put(out, "task_id", approval.task_id);
+    put(out, "step_id", approval.step_id);
+    put(out, "idempotency_key", approval.idempotency_key);
+    Array scopes;
+    for (const std::string& scope : approval.scopes.all()) {
+        Object item;
+        put(item, "s", scope);
+        scopes.push_back(std::move(item));
+    }
+    if (!scopes.empty()) out["scopes"] = std::move(scopes);
+    if (approval.preview) {
+        Object preview{{"supported", approval.preview->supported}};
+        put(preview, "summary", approval.preview->summary);
+        if (approval.preview->diff) preview["diff"] = *approval.preview->diff;
+        out["preview"] = std::move(preview);
+    }
+    return json::write(out);
+}
+
+Result<Approval> decode_approval(std::string_view text) {
+    const auto parsed = json::parse(text, any_size());
+    if (!parsed || !parsed->is_object()) return unreadable("an approval");
+    const Object& object = parsed->get_object();
+    const auto risk = risk_from_string(text_of(object, "risk"));
+    const auto autonomy = autonomy_from_string(text_of(object, "autonomy"));
+    const auto assurance = enum_of<Assurance>(text_of(object, "assurance_needed"), 3);
+    const Value* arguments = object.if_contains("arguments");
+    if (!risk || !autonomy || !assurance || arguments == nullptr) return unreadable("an approval");
+    Approval approval;
+    approval.id = text_of(object, "id");
+    approval.call_id = text_of(object, "call_id");
+    approval.tenant = text_of(object, "tenant");
+    approval.requester = text_of(object, "requester");
+    approval.tool = text_of(object, "tool");
+    approval.action = text_of(object, "action");
+    approval.arguments = *arguments;
+    approval.digest = text_of(object, "digest");
+    approval.risk = *risk;
+    approval.autonomy = *autonomy;
+    approval.why = text_of(object, "why");
+    approval.how_to_approve = text_of(object, "how_to_approve");
+    approval.trace_id = text_of(object, "trace_id");
+    approval.task_id = text_of(object, "task_id");
+    approval.step_id = text_of(object, "step_id");
+    approval.idempotency_key = text_of(object, "idempotency_key");
+    approval.policy_rev = static_cast<std::uint64_t>(number_of(object, "policy_rev"));
+    approval.approvals_needed = static_cast<std::uint32_t>(number_of(object, "approvals_needed"));
+    approval.assurance_needed = *assurance;
+    if (const Value* scopes = object.if_contains("scopes"); scopes != nullptr && scopes->is_array()) {
+        for (const Value& item : scopes->get_array()) {
+            if (item.is_object()) approval.scopes.add(text_of(item.get_object(), "s"));
+        }
+    }
+    if (const Value* found = object.if_contains("preview"); found != nullptr && found->is_object()) {
+        const Object& preview = found->get_object();
+        approval.preview.emplace(text_of(preview, "summary"));
+        approval.preview->supported = flag_of(preview, "supported");
+        if (const Value* diff = preview.if_contains("diff")) approval.preview->diff = *diff;
+    }
+    return approval;
+}
+
+std::optional<CallState> call_state_from_string(std::string_view text) noexcept {
+    return enum_of<CallState>(text, static_cast<int>(CallState::not_applied) + 1);
+}
+
+std::optional<ApprovalState> approval_state_from_string(std::string_view text) noexcept {
+    return enum_of<ApprovalState>(text, static_cast<int>(ApprovalState::revoked) + 1);
+}
+
+}  // namespace callgate::ledger

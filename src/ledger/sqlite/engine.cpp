@@ -1,0 +1,387 @@
+#include "ledger/sqlite/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "base/failpoint.h"
+#include "ledger/digest.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/schema.h"
+#include "os/files.h"
+#include "os/system_error.h"
+#include "secrets/key_source.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr int kBusyMilliseconds = 2'000;  // for a foreign program that looks at the file
+constexpr std::size_t kReadersKept = 8;
+constexpr std::size_t kRecoveredAtOnce = 1'000;
+
+std::string random_id(base::Rng& rng) {
+    std::array<std::byte, 8> bytes{};
+    rng.fill(bytes);
+    return base::hex_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+tl::unexpected<Error> refused(std::string_view reason, std::string message) {
+    return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
+}
+
+AuditEvent own_event(std::string_view type, std::string_view detail) {
+    AuditFacts event;
+    event.type = type;
+    event.outcome = "info";
+    event.stage = "ledger";
+    event.detail = detail;
+    return AuditEvent(event);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteOptions options) {
+    if (!options.clock) options.clock = std::make_shared<base::SystemClock>();
+    if (!options.rng) options.rng = std::make_shared<base::SystemRng>();
+    if (!options.files) options.files = std::make_shared<os::RealFileOps>();
+    std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+    Engine& e = *engine;
+
+    auto lock = OwnerLock::take(*e.options.files, e.options.directory);
+    if (!lock) return tl::unexpected(std::move(lock.error()));
+    e.lock = std::move(*lock);
+    if (auto opened = e.open_database(); !opened) return tl::unexpected(std::move(opened.error()));
+    if (e.options.key) {
+        e.key = std::move(e.options.key);
+    } else {
+        auto key = secrets::load_or_create_key(*e.options.files, *e.options.rng,
+                                               e.options.directory + "/ledger.key");
+        if (!key) return tl::unexpected(std::move(key.error()));
+        e.key = std::move(*key);
+    }
+    if (auto known = e.settle_identity(); !known) return tl::unexpected(std::move(known.error()));
+    if (auto sound = e.check_file(e.recovery.unclean); !sound)
+        return tl::unexpected(std::move(sound.error()));
+    if (auto begun = e.begin_chain(); !begun) return tl::unexpected(std::move(begun.error()));
+    if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
+    e.writer = std::make_unique<Writer>(
+        *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary);
+    return engine;
+}
+
+Result<void> SqliteLedger::Engine::open_database() {
+    // Made by us, so that it belongs to us alone; SQLite gives its log the same permissions.
+    os::FileOps& files = *options.files;
+    if (const auto there = files.stat(path()); !there) {
+        if (os::error_number(there.error()) != ENOENT) return tl::unexpected(there.error());
+        if (auto made = files.open(path(), os::OpenMode::create_exclusive); !made) {
+            return refused("not_writable",
+                           fmt::format("The ledger's file cannot be made. {}", made.error().message));
+        }
+    } else if (there->kind != os::FileKind::regular) {
+        return refused("not_a_database",
+                       fmt::format("'{}' is not a file. Move it away, or name another directory.", path()));
+    }
+    auto opened = Database::open(path(), Access::read_write, options.vfs);
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    database = std::move(*opened);
+    sqlite3_busy_timeout(database.raw(), kBusyMilliseconds);
+    if (sqlite3_db_readonly(database.raw(), "main") == 1) {
+        return refused("read_only", fmt::format("'{}' may not be written. Change that.", path()));
+    }
+    // First only looked at: another program's file is not touched.
+    if (auto fit = check_identity(database); !fit) return fit;
+    if (auto set = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
+                                    "wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = "
+                                    "0; PRAGMA cache_size = -16384;");
+        !set)
+        return set;
+    const auto mode = database.text_of("PRAGMA journal_mode");
+    if (!mode) return tl::unexpected(mode.error());
+    if (*mode != "wal") {
+        return refused("no_wal", fmt::format("SQLite cannot keep a log beside '{}' (its journal mode is {}). "
+                                             "Put the ledger on a usual local filesystem.",
+                                             path(), *mode));
+    }
+    return migrate(database);
+}
+
+Result<void> SqliteLedger::Engine::put_meta(std::string_view name, std::string_view text) {
+    auto put = database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?1, ?2)");
+    if (!put) return tl::unexpected(std::move(put.error()));
+    auto done = put->bind(1, name).bind(2, text).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+Result<void> SqliteLedger::Engine::put_meta(std::string_view name, std::int64_t number) {
+    auto put = database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?1, ?2)");
+    if (!put) return tl::unexpected(std::move(put.error()));
+    auto done = put->bind(1, name).bind(2, number).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+// Whose file this is and under which key; a log that belongs to another ledger shows here.
+Result<void> SqliteLedger::Engine::settle_identity() {
+    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    auto sealed_under = database.text_of("SELECT value FROM meta WHERE name = 'key_id'");
+    auto clean = database.integer_of("SELECT value FROM meta WHERE name = 'clean'");
+    auto reached = database.integer_of("SELECT value FROM meta WHERE name = 'reached'");
+    auto boots = database.integer_of("SELECT value FROM meta WHERE name = 'boots'");
+    for (const auto* text : {&chain, &sealed_under}) {
+        if (!*text) return tl::unexpected(text->error());
+    }
+    for (const auto* number : {&clean, &reached, &boots}) {
+        if (!*number) return tl::unexpected(number->error());
+    }
+    const bool fresh = chain->empty();
+    if (!fresh && *sealed_under != key->id()) {
+        return refused("wrong_key",
+                       fmt::format("The ledger in '{}' is sealed under key {}, and the key given is {}. Put "
+                                   "the right key back, or restore file, log and key together.",
+                                   options.directory, *sealed_under, key->id()));
+    }
+    chain_id_ = fresh ? random_id(*options.rng) : *chain;
+    recovery.unclean = !fresh && *clean == 0;
+    boots_ = static_cast<std::uint64_t>(*boots) + 1;
+    time.emplace(*options.clock, time_of(*reached));
+    if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
+    Result<void> done = put_meta("chain_id", chain_id_);
+    if (done) done = put_meta("key_id", key->id());
+    if (done) done = put_meta("boots", static_cast<std::int64_t>(boots_));
+    if (done) done = put_meta("clean", 0);
+    if (done) done = database.execute("COMMIT");
+    if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
+    return done;
+}
+
+Result<void> SqliteLedger::Engine::quick_check(Database& connection) {
+    health = Health::checking;
+    auto verdict = connection.text_of("PRAGMA quick_check(1)");
+    if (!verdict) {
+        if (stop_check_) return {};
+        health_detail = verdict.error().message;
+        health = Health::damaged;
+        return tl::unexpected(std::move(verdict.error()));
+    }
+    if (*verdict == "ok") {
+        health = Health::sound;
+        return {};
+    }
+    health_detail = *verdict;
+    health = Health::damaged;
+    return refused("damaged",
+                   fmt::format("The ledger's file is damaged: {}. Keep it as it is, and restore a backup "
+                               "beside it.",
+                               *verdict));
+}
+
+// After an unclean stop the file is looked through: a small one at once, a large one while calls go on.
+Result<void> SqliteLedger::Engine::check_file(bool unclean) {
+    if (!unclean) {
+        health = Health::sound;
+        return {};
+    }
+    const auto info = options.files->stat(path());
+    if (!info) return tl::unexpected(info.error());
+    if (info->size <= options.check_at_once_below) return quick_check(database);
+    auto connection = open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    background_check_ = std::thread([this, own = std::move(*connection)]() mutable {
+        sqlite3_progress_handler(
+            own.raw(), 10'000,
+            [](void* stop) { return static_cast<std::atomic<bool>*>(stop)->load() ? 1 : 0; }, &stop_check_);
+        (void)quick_check(own);
+    });
+    return {};
+}
+
+Result<void> SqliteLedger::Engine::begin_chain() {
+    auto connection = open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto reader = SqliteAuditReader::make(std::move(*connection), *key);
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    auto head = restore_head(**reader);
+    if (!head) return tl::unexpected(std::move(head.error()));
+    auto in_force = database.text_of("SELECT value FROM meta WHERE name = 'audit_key'");
+    if (!in_force) return tl::unexpected(std::move(in_force.error()));
+    auto signer = AuditSigner::open(*options.files, *options.rng, options.directory + "/audit.key", chain_id_,
+                                    *in_force);
+    if (!signer) return tl::unexpected(std::move(signer.error()));
+    auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
+    if (!signed_size) return tl::unexpected(std::move(signed_size.error()));
+    book.emplace(database, *key, *time, AuditChain(chain_id_, random_id(*options.rng), *head, *options.rng),
+                 options.kept);
+    if (auto ready = book->prepare(); !ready) return ready;
+    clerk.emplace(*book, [this](OwnerId owner) { return is_alive(owner); });
+    notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), nullptr);
+    recorded = book->chain().head().size();
+    return {};
+}
+
+// What the last owner left, and that we have begun, in one transaction after the other; nobody else is here
+// yet.
+Result<void> SqliteLedger::Engine::recover() {
+    const auto began = std::chrono::steady_clock::now();
+    CallId after{};
+    bool opened = false;
+    for (bool more = true; more;) {
+        book->begin();
+        if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
+        const auto step = [&]() -> Result<void> {
+            if (!opened) {
+                const std::string vkey = notary->signer().key().vkey();
+                KeyNames keys;
+                keys.key = vkey;
+                auto number = book->record(
+                    own_event("audit.opened", recovery.unclean ? "after an unclean stop" : ""), {}, keys);
+                if (!number) return tl::unexpected(std::move(number.error()));
+                if (auto kept = put_meta("audit_key", vkey); !kept) return kept;
+                opened = true;
+            }
+            auto done = clerk->take_over_orphans(after, kRecoveredAtOnce);
+            if (!done) return tl::unexpected(std::move(done.error()));
+            recovery.open_calls += done->seen;
+            recovery.unknown += done->unknown;
+            recovery.freed += done->freed;
+            recovery.left_to_claims += done->left_to_claims;
+            after = done->last;
+            more = done->seen == kRecoveredAtOnce;
+            if (auto stored = book->store_nodes(); !stored) return stored;
+            return database.execute("COMMIT");
+        };
+        if (auto done = step(); !done) {
+            if (database.in_transaction()) (void)database.execute("ROLLBACK");
+            return done;
+        }
+    }
+    book->news() = {};
+    recorded = book->chain().head().size();
+    recovery.took = std::chrono::steady_clock::now() - began;
+    return {};
+}
+
+SqliteLedger::Engine::~Engine() {
+    close();
+}
+
+void SqliteLedger::Engine::close() {
+    stop_check_ = true;
+    if (background_check_.joinable()) background_check_.join();
+    if (writer) {
+        // Signed and marked as closed; if that cannot be written, the next start finds out.
+        (void)write([this](Clerk& at) -> Result<bool> {
+            CALLGATE_FAILPOINT_RETURN("ledger.before_close");
+            auto note = notary->sign(at.book());
+            if (!note) return tl::unexpected(std::move(note.error()));
+            if (auto put = put_meta("reached", micros(time->steady())); !put)
+                return tl::unexpected(std::move(put.error()));
+            if (auto put = put_meta("clean", 1); !put) return tl::unexpected(std::move(put.error()));
+            return true;
+        });
+        const bool ended = writer->trouble().has_value();
+        writer->stop();
+        // After a failed sync nothing may be written any more, by closing neither.
+        if (ended) sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+        writer.reset();
+    } else if (database.raw() != nullptr) {
+        sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    }
+    readers_.clear();
+    clerk.reset();
+    book.reset();
+    database = Database();
+}
+
+Result<Database> SqliteLedger::Engine::open_reader() const {
+    auto opened = Database::open(path(), Access::read_only, options.vfs);
+    if (!opened) return opened;
+    sqlite3_busy_timeout(opened->raw(), kBusyMilliseconds);
+    if (auto set = opened->execute("PRAGMA query_only = 1; PRAGMA cache_size = -4096;"); !set)
+        return tl::unexpected(std::move(set.error()));
+    return opened;
+}
+
+Result<SqliteLedger::Engine::Loan> SqliteLedger::Engine::read() {
+    {
+        const std::lock_guard guard(readers_mutex_);
+        if (!readers_.empty()) {
+            auto reader = std::move(readers_.back());
+            readers_.pop_back();
+            return Loan(*this, std::move(reader));
+        }
+    }
+    auto connection = open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto reader = std::make_unique<Reader>(std::move(*connection), *key);
+    if (auto ready = reader->calls.prepare(Access::read_only); !ready)
+        return tl::unexpected(std::move(ready.error()));
+    if (auto ready = reader->approvals.prepare(Access::read_only); !ready)
+        return tl::unexpected(std::move(ready.error()));
+    return Loan(*this, std::move(reader));
+}
+
+SqliteLedger::Engine::Loan::~Loan() {
+    if (!reader_) return;
+    const std::lock_guard guard(engine_->readers_mutex_);
+    if (engine_->readers_.size() < kReadersKept) engine_->readers_.push_back(std::move(reader_));
+}
+
+bool SqliteLedger::Engine::is_alive(OwnerId owner) const {
+    const std::lock_guard guard(owners_mutex_);
+    return owners_.contains(owner);
+}
+
+// No owner of an earlier start ever had this number.
+OwnerId SqliteLedger::Engine::add_owner() {
+    const std::lock_guard guard(owners_mutex_);
+    const OwnerId owner = (boots_ << 20) | ++last_owner_;
+    owners_.insert(owner);
+    return owner;
+}
+
+bool SqliteLedger::Engine::remove_owner(OwnerId owner) {
+    const std::lock_guard guard(owners_mutex_);
+    return owners_.erase(owner) != 0;
+}
+
+void SqliteLedger::Engine::wait_for(const base::Sha256Digest& of, std::shared_ptr<Waiter> waiter) {
+    const std::lock_guard guard(waiters_mutex_);
+    waiters_[of].push_back(std::move(waiter));
+}
+
+void SqliteLedger::Engine::stop_waiting(const base::Sha256Digest& of, const Waiter& waiter) {
+    std::vector<std::shared_ptr<Waiter>> let_go;  // released outside the lock
+    const std::lock_guard guard(waiters_mutex_);
+    const auto found = waiters_.find(of);
+    if (found == waiters_.end()) return;
+    std::erase_if(found->second, [&](std::shared_ptr<Waiter>& held) {
+        if (held.get() != &waiter) return false;
+        let_go.push_back(std::move(held));
+        return true;
+    });
+    if (found->second.empty()) waiters_.erase(found);
+}
+
+void SqliteLedger::Engine::tell(Book::News&& news) {
+    recorded = book->chain().head().size();
+    if (news.approvals_changed) approvals_version.fetch_add(1);
+    std::vector<std::shared_ptr<Waiter>> woken;
+    if (!news.ended_keys.empty()) {
+        const std::lock_guard guard(waiters_mutex_);
+        for (const base::Sha256Digest& of : news.ended_keys) {
+            const auto found = waiters_.find(of);
+            if (found == waiters_.end()) continue;
+            std::ranges::move(found->second, std::back_inserter(woken));
+            waiters_.erase(found);
+        }
+    }
+    for (const auto& waiter : woken) waiter->wake();
+}
+
+}  // namespace callgate::ledger

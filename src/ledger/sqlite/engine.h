@@ -1,0 +1,151 @@
+// The parts of an open SQLite ledger, in the order they depend on each other; sqlite_ledger.h is their face.
+//
+// Threads: as said at each part.
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/notary.h"
+#include "ledger/sqlite/owner_lock.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+#include "ledger/sqlite/writer.h"
+
+namespace callgate::ledger {
+
+/// A connection for reading beside the writer.
+struct Reader {
+    explicit Reader(Database connection, const base::SealKey& key)
+        : database(std::move(connection)), calls(database, key), approvals(database, key) {}
+
+    Database database;
+    CallTable calls;
+    ApprovalTable approvals;
+};
+
+class SqliteLedger::Engine {
+public:
+    static Result<std::unique_ptr<Engine>> open(SqliteOptions options);
+    ~Engine();
+
+    SqliteOptions options;
+    OwnerLock lock;  // goes last: whoever gets it finds everything closed
+    std::optional<base::SealKey> key;
+    Database database;  // the writer's
+    std::optional<LedgerTime> time;
+    std::optional<Book> book;
+    std::optional<Clerk> clerk;
+    std::optional<Notary> notary;
+    std::unique_ptr<Writer> writer;
+    RecoveryReport recovery;
+
+    std::string path() const { return options.directory + "/ledger.db"; }
+
+    // Readers, on loan.
+    class Loan {
+    public:
+        Loan(Engine& engine, std::unique_ptr<Reader> reader) : engine_(&engine), reader_(std::move(reader)) {}
+        Loan(Loan&&) noexcept = default;
+        Loan& operator=(Loan&&) = delete;
+        Loan(const Loan&) = delete;
+        Loan& operator=(const Loan&) = delete;
+        ~Loan();
+        Reader* operator->() const noexcept { return reader_.get(); }
+
+    private:
+        Engine* engine_;
+        std::unique_ptr<Reader> reader_;
+    };
+    Result<Loan> read();
+    Result<Database> open_reader() const;
+
+    /// Carries out `work(clerk)`, which gives a Result<T>, as one transaction, and waits for it.
+    template <class Work>
+    auto write(Work work) -> std::invoke_result_t<Work&, Clerk&>;
+
+    // Owners that live in this process.
+    bool is_alive(OwnerId owner) const;
+    OwnerId add_owner();
+    bool remove_owner(OwnerId owner);
+
+    // Who waits for the end of a call under a key.
+    void wait_for(const base::Sha256Digest& key, std::shared_ptr<Waiter> waiter);
+    void stop_waiting(const base::Sha256Digest& key, const Waiter& waiter);
+    void tell(Book::News&& news);
+
+    std::atomic<std::uint64_t> approvals_version{1};
+    std::atomic<std::uint64_t> recorded{0};  ///< events on the disk
+
+    enum class Health : std::uint8_t { unchecked, checking, sound, damaged };
+    std::atomic<Health> health{Health::unchecked};
+    std::string health_detail;  ///< once it is damaged
+
+private:
+    explicit Engine(SqliteOptions given) : options(std::move(given)) {}
+
+    Result<void> open_database();
+    Result<void> settle_identity();
+    Result<void> check_file(bool unclean);
+    Result<void> begin_chain();
+    Result<void> recover();
+    Result<void> quick_check(Database& connection);
+    Result<void> put_meta(std::string_view name, std::string_view text);
+    Result<void> put_meta(std::string_view name, std::int64_t number);
+    void close();
+
+    std::uint64_t boots_ = 0;
+    std::string chain_id_;
+
+    mutable std::mutex owners_mutex_;
+    std::set<OwnerId> owners_;
+    std::uint64_t last_owner_ = 0;
+
+    std::mutex waiters_mutex_;
+    std::map<base::Sha256Digest, std::vector<std::shared_ptr<Waiter>>> waiters_;
+
+    std::mutex readers_mutex_;
+    std::vector<std::unique_ptr<Reader>> readers_;
+
+    std::atomic<bool> stop_check_{false};
+    std::thread background_check_;
+};
+
+template <class Work>
+auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Clerk&> {
+    using Answer = std::invoke_result_t<Work&, Clerk&>;
+    struct Job final : WriteJob {
+        explicit Job(Work& to_do, std::promise<Answer>& told) : work(&to_do), promise(&told) {}
+        Result<void> apply(Clerk& clerk) override {
+            answer.emplace((*work)(clerk));
+            if (!*answer) return tl::unexpected(answer->error());
+            return {};
+        }
+        void finish(const Error* error) override {
+            // Neither is touched once the promise is kept: its owner goes on.
+            if (error != nullptr) {
+                promise->set_value(tl::unexpected(*error));
+            } else {
+                promise->set_value(std::move(*answer));
+            }
+        }
+        Work* work;
+        std::promise<Answer>* promise;
+        std::optional<Answer> answer;
+    };
+    std::promise<Answer> promise;
+    auto future = promise.get_future();
+    writer->submit(std::make_unique<Job>(work, promise));
+    return future.get();
+}
+
+}  // namespace callgate::ledger

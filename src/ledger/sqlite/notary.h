@@ -1,0 +1,52 @@
+// Signs the audit as it grows: a checkpoint with the commit that brings the thousandth event since the last,
+// or when a second has passed.
+//
+// Threads: the writer's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "ledger/audit/signer.h"
+#include "ledger/sqlite/writer.h"
+
+namespace callgate::ledger {
+
+class Notary final : public Writer::Companion {
+public:
+    /// After a checkpoint is on the disk: for those who keep a copy elsewhere. Must be quick.
+    using OnCheckpoint = std::function<void(const std::string& note)>;
+
+    Notary(AuditSigner signer, std::uint64_t signed_size, OnCheckpoint on_checkpoint)
+        : signer_(std::move(signer)), signed_size_(signed_size), on_checkpoint_(std::move(on_checkpoint)) {}
+
+    Result<void> before_commit(Clerk& clerk) override;
+    void committed(bool done) override;
+    std::optional<std::chrono::nanoseconds> wakes_in() override;
+
+    /// Signs now whatever is unsigned. The note, "" if there is nothing new. Inside a transaction.
+    Result<std::string> sign(Book& book);
+
+    AuditSigner& signer() noexcept { return signer_; }
+    /// A rotation's event is part of the transaction.
+    void rotates() noexcept { rotating_ = true; }
+    void set_on_checkpoint(OnCheckpoint told) { on_checkpoint_ = std::move(told); }
+
+private:
+    static constexpr std::uint64_t kEvents = 1'000;
+    static constexpr std::chrono::seconds kInterval{1};
+
+    AuditSigner signer_;
+    std::uint64_t signed_size_;       // on the disk
+    std::uint64_t seen_size_ = 0;     // of the last commit
+    std::uint64_t pending_size_ = 0;  // signed in the transaction under way
+    std::string pending_note_;
+    bool rotating_ = false;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    OnCheckpoint on_checkpoint_;
+};
+
+}  // namespace callgate::ledger

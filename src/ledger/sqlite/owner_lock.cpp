@@ -1,0 +1,114 @@
+#include "ledger/sqlite/owner_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/failpoint.h"
+#include "os/files.h"
+#include "os/system_error.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+tl::unexpected<Error> refused(std::string_view reason, const std::string& directory, std::string message,
+                              Object more = {}) {
+    Object details{{"reason", reason}, {"directory", directory}};
+    for (auto& [name, value] : more) details[name] = std::move(value);
+    return fail(ErrorCode::ledger_unavailable, std::move(message), std::move(details));
+}
+
+Result<void> make_directory(os::FileOps& files, const std::string& directory) {
+    const auto made = files.mkdir(directory);
+    if (made || os::error_number(made.error()) == EEXIST) return {};
+    return refused("no_directory", directory,
+                   fmt::format("The ledger's directory cannot be made. {} Make it, or name another.",
+                               made.error().message));
+}
+
+Result<void> check_directory(os::FileOps& files, const std::string& directory) {
+    const auto info = files.stat(directory);
+    if (!info || info->kind != os::FileKind::directory) {
+        return refused(
+            "no_directory", directory,
+            fmt::format("'{}' is not a directory that can be used for a ledger. Name another.", directory));
+    }
+    if ((info->permissions & 0022) != 0) {
+        return refused("not_private", directory,
+                       fmt::format("Others may write to the ledger's directory '{}'. Take that away: chmod "
+                                   "go-w, or better chmod 700.",
+                                   directory));
+    }
+    struct ::statfs about{};
+    if (::statfs(directory.c_str(), &about) == 0 &&
+        is_network_filesystem(static_cast<std::uint64_t>(about.f_type))) {
+        return refused("network_filesystem", directory,
+                       fmt::format("'{}' is on a network filesystem, where locks and syncs cannot be relied "
+                                   "on. Put the ledger on a local disk.",
+                                   directory));
+    }
+    return {};
+}
+
+std::string owner_of(os::FileOps& files, const os::Fd& lock) {
+    char text[64];
+    const auto read = files.pread(lock, text, 0);
+    return read ? std::string(text, *read) : std::string();
+}
+
+}  // namespace
+
+bool is_network_filesystem(std::uint64_t kind) noexcept {
+    constexpr std::uint64_t kShared[] = {
+        0x6969,      // NFS
+        0x517B,      // SMB
+        0xFF534D42,  // CIFS
+        0xFE534D42,  // SMB2
+        0x5346414F,  // AFS
+        0x6B414653,  // kAFS
+        0x00C36400,  // Ceph
+        0x01021997,  // 9P
+        0x73757245,  // Coda
+        0x0BD00BD0,  // Lustre
+        0x01161970,  // GFS2
+        0x7461636F,  // OCFS2
+        0x564C,      // NCP
+        0x65735546,  // FUSE
+    };
+    return std::ranges::find(kShared, kind & 0xFFFFFFFF) != std::end(kShared);
+}
+
+Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directory) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_lock");
+    if (auto made = make_directory(files, directory); !made) return tl::unexpected(std::move(made.error()));
+    if (auto fit = check_directory(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
+    auto file = files.open(directory + "/ledger.lock", os::OpenMode::create);
+    if (!file) {
+        return refused("not_writable", directory,
+                       fmt::format("The ledger's directory cannot be written. {}", file.error().message));
+    }
+    auto locked = files.try_lock(*file, os::LockKind::exclusive);
+    if (!locked) return tl::unexpected(std::move(locked.error()));
+    if (!*locked) {
+        const std::string owner = owner_of(files, *file);
+        return refused("ledger_owned", directory,
+                       fmt::format("Another process{} owns the ledger in '{}'. Ask it through its control "
+                                   "socket, or end it first.",
+                                   owner.empty() ? "" : " (" + owner + ")", directory),
+                       {{"owner", owner}});
+    }
+    // Only for people: who holds the lock is known to the kernel.
+    const std::string name = fmt::format("pid {}", ::getpid());
+    if (files.truncate(*file, 0)) (void)os::pwrite_all(files, *file, name, 0);
+    CALLGATE_FAILPOINT_RETURN("ledger.after_lock");
+    return OwnerLock(std::move(*file));
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,40 @@
+// Who owns a ledger's directory: one process at a time, known by a kernel lock that goes with the process.
+//
+// The lock is on a file of its own, never on the database: closing any descriptor of that would drop SQLite's
+// locks. No clock takes part, so a killed owner is succeeded at once and a sleeping one never.
+//
+// Threads: belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <callgate/error.h>
+#include <callgate/json.h>
+
+#include "os/fd.h"
+#include "os/file_ops.h"
+
+namespace callgate::ledger {
+
+class OwnerLock {
+public:
+    OwnerLock() = default;
+
+    /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.pid),
+    /// network_filesystem, not_private, …}.
+    static Result<OwnerLock> take(os::FileOps& files, const std::string& directory);
+
+    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+
+private:
+    explicit OwnerLock(os::Fd fd) noexcept : fd_(std::move(fd)) {}
+
+    os::Fd fd_;
+};
+
+/// Whether files on a filesystem of this kind (statfs's f_type) are shared with other machines, where neither
+/// locks nor syncs mean what they must. Those behind a program in user space count as such.
+bool is_network_filesystem(std::uint64_t kind) noexcept;
+
+}  // namespace callgate::ledger

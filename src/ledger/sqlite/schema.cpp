@@ -1,0 +1,214 @@
+#include "ledger/sqlite/schema.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/failpoint.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE meta(
+    name TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row per key, or per call where there is none. key_hash is null where there is no key, or where the key
+-- is free again.
+CREATE TABLE calls(
+    call_id BLOB PRIMARY KEY,
+    key_hash BLOB,
+    tenant TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    idem_key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    effect_class TEXT NOT NULL,
+    state TEXT NOT NULL CHECK(state IN ('claimed', 'dispatched', 'reconciling', 'succeeded', 'failed',
+                                        'unknown', 'cancelled', 'not_applied')),
+    epoch INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    maybe_applied INTEGER NOT NULL,
+    tool_def_hash BLOB NOT NULL,
+    policy_rev INTEGER NOT NULL,
+    approval_id TEXT NOT NULL,
+    action TEXT NOT NULL,
+    arguments BLOB,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    expires_at INTEGER,
+    result_ref INTEGER,
+    result_sha256 BLOB
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX calls_by_key ON calls(key_hash) WHERE key_hash IS NOT NULL;
+CREATE INDEX calls_open ON calls(call_id) WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown');
+CREATE INDEX calls_expiry ON calls(expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE attempts(
+    call_id BLOB NOT NULL,
+    n INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    end_class TEXT,
+    PRIMARY KEY(call_id, n)
+) STRICT, WITHOUT ROWID;
+
+-- Outcomes for replays, sealed.
+CREATE TABLE results(
+    id INTEGER PRIMARY KEY,
+    outcome BLOB NOT NULL
+) STRICT;
+
+-- Keys whose outcome is gone: they are refused, never run again.
+CREATE TABLE tombstones(
+    key_hash BLOB PRIMARY KEY,
+    fingerprint BLOB NOT NULL,
+    state TEXT NOT NULL,
+    result_sha256 BLOB,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_until ON tombstones(until);
+
+-- What an approval is about is sealed in `body`; the columns are what it is found and judged by.
+CREATE TABLE approvals(
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    requester TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    request_hash BLOB NOT NULL,
+    state TEXT NOT NULL CHECK(state IN ('pending', 'approved', 'denied', 'expired', 'consumed', 'revoked')),
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    consumed_by TEXT NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE INDEX approvals_by_request ON approvals(request_hash, n);
+CREATE INDEX approvals_by_state ON approvals(state, n);
+CREATE INDEX approvals_by_expiry ON approvals(expires_at);
+
+CREATE TABLE votes(
+    approval_id TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    approver TEXT NOT NULL,
+    approve INTEGER NOT NULL,
+    assurance TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY(approval_id, n)
+) STRICT, WITHOUT ROWID;
+
+-- Which calls asked for an approval, or joined one that was open.
+CREATE TABLE approval_calls(
+    call_id TEXT PRIMARY KEY,
+    approval_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approval_calls_by_approval ON approval_calls(approval_id);
+
+CREATE TABLE audit(
+    seq INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    event BLOB NOT NULL,
+    call_id BLOB NOT NULL,
+    trace TEXT
+) STRICT;
+CREATE INDEX audit_by_call ON audit(call_id);
+CREATE INDEX audit_by_trace ON audit(trace) WHERE trace IS NOT NULL;
+
+-- What may be erased without breaking the chain, sealed; the event has a salted hash of it.
+CREATE TABLE audit_payloads(
+    seq INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    salt BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY(seq, field)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit_nodes(
+    level INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY(level, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoints(
+    size INTEGER PRIMARY KEY,
+    note TEXT NOT NULL
+) STRICT;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}};
+
+tl::unexpected<Error> refused(std::string_view reason, std::string message) {
+    return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
+}
+
+Result<void> apply(Database& database, const Migration& step) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_migration");
+    const std::string numbers =
+        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, step.version);
+    Result<void> done = database.execute("BEGIN IMMEDIATE");
+    if (done) done = database.execute(step.sql);
+    if (done) done = database.execute(numbers.c_str());
+    if (done) {
+        done = []() -> Result<void> {
+            CALLGATE_FAILPOINT_RETURN("ledger.in_migration");
+            return {};
+        }();
+    }
+    if (done) done = database.execute("COMMIT");
+    if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
+    if (done) CALLGATE_FAILPOINT_RETURN("ledger.after_migration");
+    return done;
+}
+
+}  // namespace
+
+std::span<const Migration> ledger_migrations() {
+    return kMigrations;
+}
+
+Result<void> check_identity(Database& database, std::span<const Migration> migrations) {
+    const auto version = database.integer_of("PRAGMA user_version");
+    if (!version) return tl::unexpected(version.error());
+    const auto application = database.integer_of("PRAGMA application_id");
+    if (!application) return tl::unexpected(application.error());
+    const auto tables = database.integer_of("SELECT count(*) FROM sqlite_schema");
+    if (!tables) return tl::unexpected(tables.error());
+    const bool empty = *tables == 0 && *version == 0 && *application == 0;
+    if (!empty && *application != kApplicationId) {
+        return refused("foreign_database",
+                       "The file is a database of another program, not a ledger. Name another directory for "
+                       "the ledger; this file was not touched.");
+    }
+    const int newest = migrations.empty() ? 0 : migrations.back().version;
+    if (*version > newest) {
+        return refused(
+            "newer_schema",
+            fmt::format(
+                "The ledger is of version {}, and this program knows versions up to {}. Use the newer "
+                "program that wrote it; the file was not touched.",
+                *version, newest));
+    }
+    return {};
+}
+
+Result<void> migrate(Database& database, std::span<const Migration> migrations) {
+    if (auto fit = check_identity(database, migrations); !fit) return fit;
+    const auto version = database.integer_of("PRAGMA user_version");
+    if (!version) return tl::unexpected(version.error());
+    for (const Migration& step : migrations) {
+        if (step.version <= *version) continue;
+        if (auto done = apply(database, step); !done) return done;
+    }
+    return {};
+}
+
+}  // namespace callgate::ledger

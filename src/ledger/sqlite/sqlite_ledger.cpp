@@ -1,0 +1,334 @@
+#include "ledger/sqlite/sqlite_ledger.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/failpoint.h"
+#include "base/ids.h"
+#include "ledger/digest.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/engine.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+/// A caller's request on its way through the writer: the reply is filled in, then the waiter is woken.
+template <class Request, class Answer>
+class ReplyJob final : public WriteJob {
+public:
+    using Carry = Result<void> (Clerk::*)(const Request&, Answer&);
+
+    ReplyJob(Carry carry, Request request, Answer& reply, Waiter& waiter)
+        : carry_(carry), request_(std::move(request)), reply_(&reply), waiter_(&waiter) {}
+
+    Result<void> apply(Clerk& clerk) override { return (clerk.*carry_)(request_, *reply_); }
+    void finish(const Error* error) override {
+        if (error != nullptr) reply_->error = *error;
+        // From here on the reply and the waiter are the caller's again; only waking is ours.
+        Waiter* const waiter = waiter_;
+        reply_->ready = true;
+        waiter->wake();
+    }
+
+private:
+    Carry carry_;
+    Request request_;
+    Answer* reply_;
+    Waiter* waiter_;
+};
+
+template <class Request, class Answer>
+Io hand_over(Writer& writer, Result<void> (Clerk::*carry)(const Request&, Answer&), Request request,
+             Answer& reply, Waiter& waiter) {
+    writer.submit(std::make_unique<ReplyJob<Request, Answer>>(carry, std::move(request), reply, waiter));
+    return Io::pending;
+}
+
+/// An event that its caller waits for.
+class RecordJob final : public WriteJob {
+public:
+    RecordJob(AuditEvent& event, Reply& reply, Waiter& waiter)
+        : event_(&event), reply_(&reply), waiter_(&waiter) {}
+
+    Result<void> apply(Clerk& clerk) override {
+        auto number = clerk.book().record(*event_);
+        if (!number) return tl::unexpected(std::move(number.error()));
+        number_ = *number;
+        return {};
+    }
+    void finish(const Error* error) override {
+        if (error != nullptr) {
+            reply_->error = *error;
+        } else {
+            event_->sequence = number_;
+            reply_->first_event = number_;
+        }
+        Waiter* const waiter = waiter_;
+        reply_->ready = true;
+        waiter->wake();
+    }
+
+private:
+    AuditEvent* event_;
+    Reply* reply_;
+    Waiter* waiter_;
+    std::uint64_t number_ = 0;
+};
+
+template <class T>
+Result<T> flattened(Result<Result<T>> answer) {
+    if (!answer) return tl::unexpected(std::move(answer.error()));
+    return std::move(*answer);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) {
+    auto engine = Engine::open(std::move(options));
+    if (!engine) return tl::unexpected(std::move(engine.error()));
+    return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(*engine)));
+}
+
+SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+// Where the last to let go is a call that the writer itself has woken, the writer cannot wait for its own
+// end: another thread closes, and the process may end before it has.
+SqliteLedger::~SqliteLedger() {
+    if (!engine_->writer->on_this_thread()) return;
+    std::thread([engine = std::move(engine_)]() mutable { engine.reset(); }).detach();
+}
+
+const RecoveryReport& SqliteLedger::recovery() const noexcept {
+    return engine_->recovery;
+}
+
+const std::string& SqliteLedger::directory() const noexcept {
+    return engine_->options.directory;
+}
+
+Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply, Waiter&) {
+    const auto look = [&]() -> Result<void> {
+        CALLGATE_FAILPOINT_RETURN("ledger.sqlite_peek");
+        if (key.key.empty()) return {};
+        auto reader = engine_->read();
+        if (!reader) return tl::unexpected(std::move(reader.error()));
+        const base::Sha256Digest hash = hash_of(key);
+        // One snapshot for the row and its outcome.
+        if (auto begun = (*reader)->database.execute("BEGIN"); !begun) return begun;
+        const auto seen = [&]() -> Result<void> {
+            const base::WallTime now = engine_->time->steady();
+            auto found = (*reader)->calls.by_key(hash);
+            if (!found) return tl::unexpected(std::move(found.error()));
+            std::optional<StoredCall>& call = *found;
+            const bool expired =
+                call && call->row.expires_at != base::WallTime() && call->row.expires_at <= now;
+            if (expired) call.reset();
+            bool spent = expired;
+            if (!call && !spent) {
+                auto tombstone = (*reader)->calls.is_spent(hash, now);
+                if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
+                spent = *tombstone;
+            }
+            reply.verdict = foresee_claim(
+                Standing{call ? &call->row : nullptr, call && engine_->is_alive(call->row.owner), spent},
+                fingerprint);
+            reply.found = call.has_value() || spent;
+            if (!call) return {};
+            if (auto loaded = (*reader)->calls.load_outcome(*call); !loaded) return loaded;
+            reply.row = std::move(call->row);
+            return {};
+        }();
+        auto ended = (*reader)->database.execute("COMMIT");
+        return seen ? ended : seen;
+    };
+    reply.verdict = ClaimVerdict::claimed;
+    if (auto looked = look(); !looked) reply.error = std::move(looked.error());
+    return Io::done;
+}
+
+Io SqliteLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::claim, std::move(request), reply, waiter);
+}
+
+Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::dispatch, std::move(request), reply, waiter);
+}
+
+Io SqliteLedger::settle(SettleRequest request, SettleReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::settle, std::move(request), reply, waiter);
+}
+
+Io SqliteLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::conclude, std::move(request), reply, waiter);
+}
+
+Io SqliteLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::open_approval, std::move(request), reply, waiter);
+}
+
+Io SqliteLedger::record(AuditEvent& event, Reply& reply, Waiter& waiter) {
+    if (event.at == std::chrono::system_clock::time_point()) event.at = engine_->time->wall();
+    if (!engine_->options.strict_audit) {
+        auto noted = engine_->writer->note(event);
+        if (!noted) {
+            if (!engine_->options.reads_without_record) reply.error = std::move(noted.error());
+            return Io::done;
+        }
+        if (*noted) return Io::done;
+    }
+    engine_->writer->submit(std::make_unique<RecordJob>(event, reply, waiter));
+    return Io::pending;
+}
+
+std::optional<Error> SqliteLedger::ready_to_record() {
+    if (engine_->options.reads_without_record || !engine_->writer->troubled()) return std::nullopt;
+    return engine_->writer->trouble();
+}
+
+bool SqliteLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) {
+    const base::Sha256Digest hash = hash_of(key);
+    const Waiter& who = *waiter;
+    // Registered first: an end that is not seen below wakes it.
+    engine_->wait_for(hash, std::move(waiter));
+    bool runs = false;
+    if (auto reader = engine_->read()) {
+        const auto found = (*reader)->calls.by_key(hash);
+        runs = found && *found && !is_end((*found)->row.state) && engine_->is_alive((*found)->row.owner);
+    }
+    if (!runs) engine_->stop_waiting(hash, who);
+    return runs;
+}
+
+void SqliteLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
+    engine_->stop_waiting(hash_of(key), waiter);
+}
+
+std::vector<Approval> SqliteLedger::approvals(std::optional<ApprovalState> state) {
+    ApprovalQuery query;
+    query.state = state;
+    query.limit = static_cast<std::size_t>(-1);
+    auto all = page_of_approvals(query);
+    if (!all) return {};
+    return {std::make_move_iterator(all->rbegin()), std::make_move_iterator(all->rend())};
+}
+
+std::optional<Approval> SqliteLedger::approval(std::string_view id) {
+    auto reader = engine_->read();
+    if (!reader) return std::nullopt;
+    auto found = (*reader)->approvals.find(id, engine_->time->latest());
+    return found ? std::move(*found) : std::nullopt;
+}
+
+std::optional<Approval> SqliteLedger::approval_of_call(std::string_view call_id) {
+    auto reader = engine_->read();
+    if (!reader) return std::nullopt;
+    auto found = (*reader)->approvals.by_call(call_id, engine_->time->latest());
+    return found ? std::move(*found) : std::nullopt;
+}
+
+std::optional<Approval> SqliteLedger::open_approval_for(std::string_view tenant, std::string_view requester,
+                                                        const base::Sha256Digest& fingerprint,
+                                                        std::string_view idempotency_key) {
+    auto reader = engine_->read();
+    if (!reader) return std::nullopt;
+    auto found = (*reader)->approvals.open_for(
+        hash_of_request(tenant, requester, fingerprint, idempotency_key), engine_->time->latest());
+    return found ? std::move(*found) : std::nullopt;
+}
+
+Result<Approval> SqliteLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
+    return flattened<Approval>(engine_->write([&](Clerk& clerk) { return clerk.vote(id, vote, event); }));
+}
+
+Result<Approval> SqliteLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent& event) {
+    return flattened<Approval>(engine_->write([&](Clerk& clerk) { return clerk.revoke(id, event); }));
+}
+
+std::optional<CallRow> SqliteLedger::find(const CallId& call_id) {
+    auto reader = engine_->read();
+    if (!reader) return std::nullopt;
+    auto found = (*reader)->calls.by_id(call_id);
+    if (!found || !*found) return std::nullopt;
+    if (!(*reader)->calls.load_outcome(**found)) return std::nullopt;
+    return std::move((*found)->row);
+}
+
+std::vector<CallRow> SqliteLedger::list(std::optional<CallState> state) {
+    CallQuery query;
+    query.state = state;
+    query.limit = static_cast<std::size_t>(-1);
+    auto all = page_of_calls(query);
+    if (!all) return {};
+    return {std::make_move_iterator(all->rbegin()), std::make_move_iterator(all->rend())};
+}
+
+Result<CallRow> SqliteLedger::resolve(const CallId& call_id, bool applied,
+                                      std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) {
+    return flattened<CallRow>(
+        engine_->write([&](Clerk& clerk) { return clerk.resolve(call_id, applied, outcome, event); }));
+}
+
+std::vector<AuditEvent> SqliteLedger::audit(std::string_view trace) {
+    if (!flush()) return {};
+    auto connection = engine_->open_reader();
+    if (!connection) return {};
+    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
+    if (!reader) return {};
+    AuditSelection all;
+    all.trace = trace;
+    auto events = (*reader)->events(all);
+    return events ? std::move(*events) : std::vector<AuditEvent>();
+}
+
+std::uint64_t SqliteLedger::audit_count() {
+    return engine_->recorded.load();
+}
+
+Result<void> SqliteLedger::flush() {
+    auto done = engine_->write([](Clerk&) -> Result<bool> { return true; });
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+std::vector<CallRow> SqliteLedger::in_doubt() {
+    constexpr std::size_t kAtOnce = 1'000;
+    std::vector<CallRow> found;
+    auto reader = engine_->read();
+    if (!reader) return found;
+    for (CallId after{};;) {
+        auto open = (*reader)->calls.open_calls(after, kAtOnce);
+        if (!open) return found;
+        for (StoredCall& call : *open) {
+            after = call.row.call_id;
+            if (needs_probe(call.row, engine_->is_alive(call.row.owner)))
+                found.push_back(std::move(call.row));
+        }
+        if (open->size() < kAtOnce) return found;
+    }
+}
+
+Result<std::optional<CallRow>> SqliteLedger::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
+    return engine_->write([&](Clerk& clerk) { return clerk.adopt(call_id, owner, event); });
+}
+
+OwnerId SqliteLedger::register_owner() {
+    return engine_->add_owner();
+}
+
+void SqliteLedger::owner_gone(OwnerId owner) {
+    if (!engine_->remove_owner(owner)) return;
+    CallId after{};
+    const auto step = [&after](Clerk& clerk) { return clerk.take_over_orphans(after, 1'000); };
+    if (engine_->writer->on_this_thread()) {
+        // It cannot wait for itself; the next start, or the next claim of the key, finds what is left.
+        return;
+    }
+    for (;;) {
+        const auto done = engine_->write(step);
+        if (!done || done->seen < 1'000) return;
+        after = done->last;
+    }
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,133 @@
+// The durable ledger: one SQLite file in a directory of its own, written by one thread of one process.
+//
+// What is answered is on the disk: a claim before anything is sent, an outcome before it is told. The
+// transactions of many callers share a sync (writer.h); reads and refusals are put on the record in batches
+// of at most ten milliseconds, unless the audit is to be strict. After a crash the next start takes over what
+// the last owner left, by effect class: what may never be sent again is unknown, and that is told.
+//
+// The directory belongs to one process at a time (owner_lock.h). It holds ledger.db with its log, the key
+// that seals outcomes, approvals and payloads (ledger.key, unless the host gives one), the key that signs the
+// audit's checkpoints (audit.key) and, while it is served, control.sock.
+//
+// Threads: may be used from any thread. Operations on the path of a call never wait for the disk on the
+// caller's thread; those for people may block. The last owner may let go of it on any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/seal.h"
+#include "ledger/ledger.h"
+#include "ledger/operations.h"
+#include "ledger/sqlite/writer.h"
+#include "os/file_ops.h"
+
+namespace callgate::ledger {
+
+struct SqliteOptions {
+    std::string directory;
+    Retention kept;
+    WriterOptions writer;
+    bool strict_audit = false;                      ///< reads are on the disk before they are answered, too
+    bool reads_without_record = false;              ///< while nothing can be recorded, reads go on unrecorded
+    std::optional<base::SealKey> key;               ///< instead of the file ledger.key
+    std::uint64_t check_at_once_below = 16u << 20;  ///< bytes: a larger file is checked while calls go on
+    const char* vfs = nullptr;                      ///< SQLite's file layer, for tests
+
+    // Seams; null means the real one.
+    std::shared_ptr<base::Clock> clock;
+    std::shared_ptr<base::Rng> rng;
+    std::shared_ptr<os::FileOps> files;
+
+    SqliteOptions() = default;
+};
+
+/// What a start found and did.
+struct RecoveryReport {
+    bool unclean = false;  ///< the last owner did not close it
+    std::uint64_t open_calls = 0;
+    std::uint64_t unknown = 0;
+    std::uint64_t freed = 0;
+    std::uint64_t left_to_claims = 0;
+    std::chrono::nanoseconds took{0};
+};
+
+class SqliteLedger final : public Ledger, public Operations {
+public:
+    /// ledger_unavailable with details.reason: ledger_owned, network_filesystem, not_private, newer_schema,
+    /// foreign_database, not_a_database, damaged, read_only, wrong_key, …
+    static Result<std::shared_ptr<SqliteLedger>> open(SqliteOptions options);
+    ~SqliteLedger() override;
+    SqliteLedger(const SqliteLedger&) = delete;
+    SqliteLedger& operator=(const SqliteLedger&) = delete;
+
+    const RecoveryReport& recovery() const noexcept;
+    const std::string& directory() const noexcept;
+
+    Io peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply,
+            Waiter& waiter) override;
+    Io claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) override;
+    Io dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) override;
+    Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) override;
+    Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) override;
+    Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
+    [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
+    std::optional<Error> ready_to_record() override;
+    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override;
+    void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
+
+    std::vector<Approval> approvals(std::optional<ApprovalState> state) override;
+    std::optional<Approval> approval(std::string_view id) override;
+    std::optional<Approval> approval_of_call(std::string_view call_id) override;
+    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
+                                              const base::Sha256Digest& fingerprint,
+                                              std::string_view idempotency_key) override;
+    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
+    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
+
+    std::optional<CallRow> find(const CallId& call_id) override;
+    std::vector<CallRow> list(std::optional<CallState> state) override;
+    Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
+                            AuditEvent& event) override;
+    std::vector<AuditEvent> audit(std::string_view trace) override;
+    std::uint64_t audit_count() override;
+    std::vector<CallRow> in_doubt() override;
+    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override;
+
+    OwnerId register_owner() override;
+    void owner_gone(OwnerId owner) override;
+
+    Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override;
+    Result<std::vector<AttemptRow>> attempts(const CallId& call_id) override;
+    Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) override;
+    std::uint64_t approvals_version() override;
+    Result<Object> stats() override;
+    Result<Object> check(const WorkProgress& progress) override;
+    Result<Object> backup(const std::string& path, const WorkProgress& progress) override;
+    Result<Object> collect() override;
+    Result<std::unique_ptr<AuditReader>> read_audit() override;
+    Result<std::string> checkpoint() override;
+    Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) override;
+    Result<Object> rotate_audit_key(std::string_view by) override;
+
+    /// Everything that was recorded before is on the disk, or the error says why not.
+    Result<void> flush();
+
+    class Engine;
+
+private:
+    explicit SqliteLedger(std::unique_ptr<Engine> engine);
+
+    std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace callgate::ledger

@@ -1,0 +1,295 @@
+// What operators ask of the SQLite ledger.
+#include <cerrno>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "base/failpoint.h"
+#include "base/ids.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/engine.h"
+#include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+#include "os/system_error.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+std::string_view name_of(SqliteLedger::Engine::Health health) {
+    using Health = SqliteLedger::Engine::Health;
+    switch (health) {
+        case Health::unchecked: return "unchecked";
+        case Health::checking: return "checking";
+        case Health::sound: return "sound";
+        case Health::damaged: return "damaged";
+    }
+    return "unchecked";
+}
+
+Result<Object> counts_by_state(Database& database, std::string_view table) {
+    auto query = database.prepare(fmt::format("SELECT state, count(*) FROM {} GROUP BY state", table));
+    if (!query) return tl::unexpected(std::move(query.error()));
+    Object counts;
+    for (;;) {
+        auto row = query->step();
+        if (!row) return tl::unexpected(std::move(row.error()));
+        if (!*row) return counts;
+        counts[query->text(0)] = query->integer(1);
+    }
+}
+
+}  // namespace
+
+Result<std::vector<CallRow>> SqliteLedger::page_of_calls(const CallQuery& query) {
+    std::optional<CallId> before;
+    if (!query.before.empty()) {
+        const auto id = base::parse_uuid(query.before);
+        if (!id) return tl::unexpected(id.error());
+        before = id->bytes;
+    }
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return (*reader)->calls.page(query, before);
+}
+
+Result<std::vector<AttemptRow>> SqliteLedger::attempts(const CallId& call_id) {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return (*reader)->calls.attempts(call_id);
+}
+
+Result<std::vector<Approval>> SqliteLedger::page_of_approvals(const ApprovalQuery& query) {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return (*reader)->approvals.page(query, engine_->time->latest());
+}
+
+std::uint64_t SqliteLedger::approvals_version() {
+    return engine_->approvals_version.load();
+}
+
+Result<Object> SqliteLedger::stats() {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    Database& database = (*reader)->database;
+    auto calls = counts_by_state(database, "calls");
+    if (!calls) return calls;
+    auto approvals = counts_by_state(database, "approvals");
+    if (!approvals) return approvals;
+    auto tombstones = database.integer_of("SELECT count(*) FROM tombstones");
+    auto pages = database.integer_of("PRAGMA page_count");
+    auto page_size = database.integer_of("PRAGMA page_size");
+    auto version = database.integer_of("PRAGMA user_version");
+    auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
+    for (const auto* number : {&tombstones, &pages, &page_size, &version, &signed_size}) {
+        if (!*number) return tl::unexpected(number->error());
+    }
+    const Writer::Counts counts = engine_->writer->counts();
+    const auto trouble = engine_->writer->trouble();
+    const RecoveryReport& start = engine_->recovery;
+    Object out{
+        {"directory", engine_->options.directory},
+        {"schema", *version},
+        {"sqlite", sqlite3_libversion()},
+        {"bytes", *pages * *page_size},
+        {"wal_pages", counts.wal_pages},
+        {"calls", std::move(*calls)},
+        {"approvals", std::move(*approvals)},
+        {"tombstones", *tombstones},
+        {"audit", Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}}},
+        {"check", Object{{"state", name_of(engine_->health.load())}}},
+        {"writer", Object{{"commits", counts.commits},
+                          {"jobs", counts.jobs},
+                          {"batched_events", counts.batched_events},
+                          {"largest_batch", counts.largest_batch},
+                          {"refused", counts.refused},
+                          {"wal_checkpoints", counts.wal_checkpoints}}},
+        {"start", Object{{"unclean", start.unclean},
+                         {"open_calls", start.open_calls},
+                         {"unknown", start.unknown},
+                         {"freed", start.freed},
+                         {"left_to_claims", start.left_to_claims},
+                         {"milliseconds",
+                          std::chrono::duration_cast<std::chrono::milliseconds>(start.took).count()}}}};
+    if (engine_->health.load() == Engine::Health::damaged)
+        out["check"].as_object()["problem"] = engine_->health_detail;
+    if (trouble) out["trouble"] = Object{{"message", trouble->message}, {"details", trouble->details}};
+    return out;
+}
+
+Result<Object> SqliteLedger::check(const WorkProgress& progress) {
+    if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
+    auto connection = engine_->open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    Array problems;
+    auto rows = connection->prepare("PRAGMA integrity_check(100)");
+    if (!rows) return tl::unexpected(std::move(rows.error()));
+    for (;;) {
+        auto row = rows->step();
+        if (!row) return tl::unexpected(std::move(row.error()));
+        if (!*row) break;
+        if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
+    }
+    const auto count = [&](std::string_view what, std::string_view sql) -> Result<void> {
+        auto found = connection->integer_of(sql);
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (*found != 0) problems.emplace_back(fmt::format("{}: {}", what, *found));
+        return {};
+    };
+    constexpr std::pair<std::string_view, std::string_view> kRules[] = {
+        {"calls whose outcome is missing",
+         "SELECT count(*) FROM calls WHERE result_ref IS NOT NULL AND result_ref NOT IN (SELECT id FROM "
+         "results)"},
+        {"outcomes that belong to no call",
+         "SELECT count(*) FROM results WHERE id NOT IN (SELECT result_ref FROM calls WHERE result_ref IS NOT "
+         "NULL)"},
+        {"sent calls without an attempt",
+         "SELECT count(*) FROM calls WHERE attempt > 0 AND NOT EXISTS (SELECT 1 FROM attempts WHERE "
+         "attempts.call_id = calls.call_id AND n = calls.attempt)"},
+        {"used approvals without a call",
+         "SELECT count(*) FROM approvals WHERE state = 'consumed' AND consumed_by = ''"},
+        {"gaps in the audit's numbers", "SELECT coalesce(max(seq), 0) - count(*) FROM audit"},
+    };
+    for (const auto& [what, sql] : kRules) {
+        if (auto done = count(what, sql); !done) return tl::unexpected(std::move(done.error()));
+        if (progress && !progress(0, 0)) break;
+    }
+    const bool ok = problems.empty();
+    return Object{{"ok", ok}, {"problems", std::move(problems)}};
+}
+
+Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress& progress) {
+    constexpr int kPagesAtOnce = 1'000;
+    CALLGATE_FAILPOINT_RETURN("ledger.before_backup");
+    if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
+    const auto made = engine_->options.files->open(path, os::OpenMode::create_exclusive);
+    if (!made) {
+        const bool there = os::error_number(made.error()) == EEXIST;
+        return fail(ErrorCode::config_error,
+                    there ? fmt::format("'{}' is there already. Name a file that is not.", path)
+                          : made.error().message,
+                    {{"reason", there ? "file_exists" : "not_writable"}, {"path", path}});
+    }
+    auto from = engine_->open_reader();
+    if (!from) return tl::unexpected(std::move(from.error()));
+    auto to = Database::open(path, Access::read_write);
+    if (!to) return tl::unexpected(std::move(to.error()));
+    sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from->raw(), "main");
+    if (copy == nullptr) return tl::unexpected(sqlite_error(to->raw(), sqlite3_errcode(to->raw()), "copy"));
+    int code = SQLITE_OK;
+    bool stopped = false;
+    while (!stopped) {
+        code = sqlite3_backup_step(copy, kPagesAtOnce);
+        const auto total = static_cast<std::uint64_t>(sqlite3_backup_pagecount(copy));
+        const auto left = static_cast<std::uint64_t>(sqlite3_backup_remaining(copy));
+        if (progress && !progress(total - left, total)) stopped = true;
+        if (code != SQLITE_OK) break;
+    }
+    sqlite3_backup_finish(copy);
+    if (stopped || code != SQLITE_DONE) {
+        Error error = stopped ? Error(ErrorCode::cancelled, "The backup was called off.")
+                              : sqlite_error(to->raw(), code, "write the backup");
+        *to = Database();
+        (void)engine_->options.files->unlink(path);
+        return tl::unexpected(std::move(error));
+    }
+    const auto bytes =
+        to->integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    CALLGATE_FAILPOINT_RETURN("ledger.after_backup");
+    return Object{{"path", path},
+                  {"bytes", bytes.value_or(0)},
+                  {"key", engine_->key->id()},
+                  {"note", "The sealed records in it need the ledger's key, which is not in it."}};
+}
+
+Result<Object> SqliteLedger::collect() {
+    constexpr std::size_t kAtOnce = 500;
+    std::int64_t all = 0;
+    for (;;) {
+        const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
+        if (!done) return tl::unexpected(done.error());
+        all += *done;
+        if (*done == 0) return Object{{"collected", all}};
+    }
+}
+
+Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
+    if (auto flushed = flush(); !flushed && !engine_->writer->trouble())
+        return tl::unexpected(std::move(flushed.error()));
+    auto connection = engine_->open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return std::unique_ptr<AuditReader>(std::move(*reader));
+}
+
+Result<std::string> SqliteLedger::checkpoint() {
+    auto signed_now = engine_->write([this](Clerk& clerk) { return engine_->notary->sign(clerk.book()); });
+    if (!signed_now) return signed_now;
+    if (!signed_now->empty()) return signed_now;
+    auto reader = read_audit();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    auto latest = (*reader)->latest_checkpoint();
+    if (!latest) return tl::unexpected(std::move(latest.error()));
+    return latest->value_or(std::string());
+}
+
+Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::string_view by) {
+    AuditFacts facts;
+    facts.type = "audit.erased";
+    facts.outcome = "info";
+    facts.stage = "operator";
+    facts.call_id = call_id;
+    facts.principal = by;
+    const AuditEvent event(facts);
+    return engine_->write([&](Clerk& clerk) -> Result<std::uint64_t> {
+        CALLGATE_FAILPOINT_RETURN("ledger.before_erase");
+        auto gone = clerk.book().audit.erase(call_id);
+        if (!gone) return tl::unexpected(std::move(gone.error()));
+        auto number = clerk.book().record(event);
+        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_FAILPOINT_RETURN("ledger.after_erase");
+        return static_cast<std::uint64_t>(*gone);
+    });
+}
+
+Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {
+    AuditFacts facts;
+    facts.type = "audit.key_rotated";
+    facts.outcome = "info";
+    facts.stage = "operator";
+    facts.principal = by;
+    const AuditEvent event(facts);
+    std::optional<AuditSigner::Rotation> rotation;
+    auto rotated = engine_->write([&](Clerk& clerk) -> Result<bool> {
+        CALLGATE_FAILPOINT_RETURN("ledger.before_rotation");
+        if (!rotation) {
+            auto prepared = engine_->notary->signer().prepare_rotation();
+            if (!prepared) return tl::unexpected(std::move(prepared.error()));
+            rotation = std::move(*prepared);
+        }
+        KeyNames keys;
+        keys.key = rotation->key;
+        keys.old_key = rotation->old_key;
+        auto number = clerk.book().record(event, {}, keys);
+        if (!number) return tl::unexpected(std::move(number.error()));
+        auto put = clerk.book().database().prepare(
+            "INSERT OR REPLACE INTO meta(name, value) VALUES('audit_key', ?1)");
+        if (!put) return tl::unexpected(std::move(put.error()));
+        auto done = put->bind(1, rotation->key).run();
+        if (!done) return tl::unexpected(std::move(done.error()));
+        engine_->notary->rotates();
+        CALLGATE_FAILPOINT_RETURN("ledger.after_rotation");
+        return true;
+    });
+    if (!rotated) return tl::unexpected(std::move(rotated.error()));
+    // Signed by both keys at once, so that the old one is soon of no use.
+    auto note = checkpoint();
+    if (!note) return tl::unexpected(std::move(note.error()));
+    return Object{{"key", rotation->key}, {"old_key", rotation->old_key}, {"checkpoint", *note}};
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,287 @@
+#include "ledger/sqlite/writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/failpoint.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+std::string_view reason_of(const Error& error) noexcept {
+    const auto* found = error.details.if_contains("reason");
+    return found != nullptr && found->is_string() ? std::string_view(found->get_string())
+                                                  : std::string_view();
+}
+
+// It came from SQLite and is about the file, not about what one job wanted.
+bool concerns_the_disk(const Error& error) noexcept {
+    return error.details.contains("sqlite") && !is_conflict(error);
+}
+
+// After these nobody knows what is on the disk.
+bool ends_all(const Error& error) noexcept {
+    return is_sync_failure(error) || reason_of(error) == "io_error" || reason_of(error) == "out_of_step" ||
+           reason_of(error) == "after_commit";
+}
+
+Error stopped_for_good(const Error& why) {
+    Error error = why;
+    error.message += " Nothing more is written until this process has been started again.";
+    error.details["stopped"] = true;
+    return error;
+}
+
+Error closing() {
+    return Error(ErrorCode::ledger_unavailable, "The ledger is being closed.", {{"reason", "closing"}});
+}
+
+}  // namespace
+
+Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion)
+    : clerk_(clerk), options_(options), on_commit_(std::move(on_commit)), companion_(companion) {
+    sqlite3_wal_hook(
+        clerk_.book().database().raw(),
+        [](void* self, sqlite3*, const char*, int pages) {
+            auto& writer = *static_cast<Writer*>(self);
+            const std::lock_guard lock(writer.mutex_);
+            writer.counts_.wal_pages = pages;
+            return SQLITE_OK;
+        },
+        this);
+    thread_ = std::thread([this] { run(); });
+}
+
+Writer::~Writer() {
+    stop();
+    sqlite3_wal_hook(clerk_.book().database().raw(), nullptr, nullptr);
+}
+
+void Writer::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        wanted_.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+bool Writer::submit(std::unique_ptr<WriteJob> job) {
+    std::optional<Error> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ended_) {
+            refused = trouble_;
+        } else if (stopping_) {
+            refused = closing();
+        } else if (waiting_.size() >= options_.max_waiting_jobs) {
+            refused =
+                Error(ErrorCode::ledger_unavailable, "Too much waits to be written already. Try again later.",
+                      {{"reason", "ledger_busy"}, {"limit", options_.max_waiting_jobs}});
+        } else {
+            waiting_.push_back(std::move(job));
+            if (asleep_) wanted_.notify_one();
+        }
+        if (refused) ++counts_.refused;
+    }
+    if (!refused) return true;
+    job->finish(&*refused);
+    return false;
+}
+
+Result<bool> Writer::note(AuditEvent& event) {
+    const std::lock_guard lock(mutex_);
+    if (trouble_) [[unlikely]]
+        return tl::unexpected(*trouble_);
+    if (stopping_) [[unlikely]]
+        return tl::unexpected(closing());
+    if (event_count_ == options_.max_waiting_events) return false;
+    if (event_count_ == events_.size()) events_.emplace_back();
+    event.sequence = 0;  // given when it is written
+    events_[event_count_].pack(event);
+    if (event_count_++ == 0) {
+        events_since_ = std::chrono::steady_clock::now();
+        if (asleep_) wanted_.notify_one();
+    }
+    return true;
+}
+
+std::optional<Error> Writer::trouble() const {
+    const std::lock_guard lock(mutex_);
+    return trouble_;
+}
+
+Writer::Counts Writer::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+}
+
+// When there is something to do though no job comes.
+std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_clock::time_point now) {
+    auto turn = std::chrono::steady_clock::time_point::max();
+    if (ended_) return turn;
+    if (trouble_) return now + options_.retry_when_full;
+    if (events_since_) turn = *events_since_ + options_.batch_delay;
+    if (companion_ != nullptr) {
+        if (const auto wait = companion_->wakes_in()) turn = std::min(turn, now + *wait);
+    }
+    return turn;
+}
+
+void Writer::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        bool due = false;
+        while (waiting_.empty() && !stopping_ && !due) {
+            const auto now = std::chrono::steady_clock::now();
+            const auto turn = next_turn(now);
+            asleep_ = true;
+            if (turn == std::chrono::steady_clock::time_point::max()) {
+                wanted_.wait(lock);
+            } else {
+                due = turn <= now || wanted_.wait_until(lock, turn) == std::cv_status::timeout;
+            }
+            asleep_ = false;
+        }
+        Jobs jobs;
+        const std::size_t count = std::min(waiting_.size(), options_.max_batch);
+        jobs.insert(jobs.end(), std::make_move_iterator(waiting_.begin()),
+                    std::make_move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(count)));
+        waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+        if (taken_count_ == 0) {
+            std::swap(events_, taken_);
+            taken_count_ = std::exchange(event_count_, 0);
+            events_since_.reset();
+        }
+        const bool last = stopping_ && jobs.empty() && (taken_count_ == 0 || trouble_);
+        lock.unlock();
+        if (last) return;
+        commit(jobs);
+        tend_wal();
+        lock.lock();
+    }
+}
+
+void Writer::commit(Jobs& jobs) {
+    if (const auto over = ended()) {
+        failed(jobs, *over);
+        return;
+    }
+    for (;;) {
+        std::size_t culprit = kNone;
+        const auto done = attempt(jobs, culprit);
+        if (done) break;
+        Book& book = clerk_.book();
+        if (book.database().in_transaction()) (void)book.database().execute("ROLLBACK");
+        book.undo();
+        if (companion_ != nullptr) companion_->committed(false);
+        if (culprit == kNone || concerns_the_disk(done.error()) || ends_all(done.error())) {
+            failed(jobs, done.error());
+            return;
+        }
+        jobs[culprit]->finish(&done.error());
+        jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(culprit));
+    }
+    if (companion_ != nullptr) companion_->committed(true);
+    Book::News news = std::exchange(clerk_.book().news(), {});
+    {
+        const std::lock_guard lock(mutex_);
+        set_trouble(std::nullopt);
+        ++counts_.commits;
+        counts_.jobs += jobs.size();
+        counts_.batched_events += taken_count_;
+        counts_.largest_batch = std::max<std::uint64_t>(counts_.largest_batch, jobs.size());
+    }
+    taken_count_ = 0;
+    for (auto& job : jobs) job->finish(nullptr);
+    jobs.clear();
+    if (on_commit_) on_commit_(std::move(news));
+}
+
+std::optional<Error> Writer::ended() const {
+    const std::lock_guard lock(mutex_);
+    return ended_ ? trouble_ : std::nullopt;
+}
+
+Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
+    CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
+    Book& book = clerk_.book();
+    book.begin();
+    if (auto begun = book.database().execute("BEGIN IMMEDIATE"); !begun) return begun;
+    if (jobs.empty() && taken_count_ == 0 && trouble()) {
+        // Only something written shows whether there is room again.
+        auto written = book.database().execute(
+            "INSERT OR REPLACE INTO meta(name, value) VALUES('probe', hex(randomblob(8)))");
+        if (!written) return written;
+    }
+    for (std::size_t i = 0; i < taken_count_; ++i) {
+        auto number = book.record(taken_[i].facts());
+        if (!number) return tl::unexpected(std::move(number.error()));
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (auto applied = jobs[i]->apply(clerk_); !applied) {
+            culprit = i;
+            return applied;
+        }
+    }
+    if (companion_ != nullptr) {
+        if (auto ready = companion_->before_commit(clerk_); !ready) return ready;
+    }
+    if (auto stored = book.store_nodes(); !stored) return stored;
+    CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
+    if (auto done = book.database().execute("COMMIT"); !done) return done;
+    if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
+        // It is on the disk, and the writer does not know: as after a failed sync.
+        Error error = base::injected_error("ledger.after_commit", *action);
+        error.details["reason"] = "after_commit";
+        return tl::unexpected(std::move(error));
+    }
+    return {};
+}
+
+void Writer::failed(Jobs& jobs, const Error& error) {
+    const bool over = error.details.contains("stopped");
+    const bool ends = over || ends_all(error);
+    const Error told = ends && !over ? stopped_for_good(error) : error;
+    {
+        const std::lock_guard lock(mutex_);
+        set_trouble(told);
+        ended_ = ends;
+        counts_.refused += jobs.size();
+    }
+    for (auto& job : jobs) job->finish(&told);
+    jobs.clear();
+}
+
+void Writer::set_trouble(std::optional<Error> what) {
+    trouble_ = std::move(what);
+    troubled_.store(trouble_.has_value(), std::memory_order_relaxed);
+}
+
+// The write-ahead log is moved into the file while nobody waits for us.
+void Writer::tend_wal() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (ended_ || counts_.wal_pages < options_.checkpoint_pages) return;
+        if (!waiting_.empty() && counts_.wal_pages < options_.checkpoint_pages_max) return;
+    }
+    sqlite3* raw = clerk_.book().database().raw();
+    int code = SQLITE_OK;
+    if (CALLGATE_FAILPOINT_ACTION("ledger.before_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
+    if (code == SQLITE_OK)
+        code = sqlite3_wal_checkpoint_v2(raw, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if (CALLGATE_FAILPOINT_ACTION("ledger.after_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
+    const std::lock_guard lock(mutex_);
+    counts_.wal_pages = 0;
+    ++counts_.wal_checkpoints;
+    if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED || (code & 0xFF) == SQLITE_FULL)
+        return;  // nothing is lost: it goes on in the log
+    set_trouble(stopped_for_good(sqlite_error(raw, code, "move its log into its file")));
+    ended_ = true;
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,135 @@
+// The one thread that writes: takes what callers want written and commits many of their transactions with one
+// sync.
+//
+// A lone caller's work is committed at once; what arrives while the disk is busy goes together into the next
+// commit. Jobs are carried out in the order they came. One that fails by itself is left out and the others
+// begin again; if the disk fails, all of the commit fail, and none of them has happened. Events that need not
+// be on the disk at once (reads, refusals) ride along with the next commit, or make one after `batch_delay`.
+//
+// A full disk is told, and tried again until there is room. A failed sync ends it: what is on the disk is not
+// known, so nothing more is written until the next start has recovered (never a second sync).
+//
+// Threads: may be used from any thread. finish() of a job runs on the writer's thread and must be quick.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <callgate/observer.h>
+
+#include "ledger/packed_event.h"
+#include "ledger/sqlite/clerk.h"
+
+namespace callgate::ledger {
+
+/// Something to be written as a whole.
+class WriteJob {
+public:
+    virtual ~WriteJob() = default;
+    /// Inside the transaction; run again from the start if that has to begin anew.
+    virtual Result<void> apply(Clerk& clerk) = 0;
+    /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
+    virtual void finish(const Error* error) = 0;
+};
+
+struct WriterOptions {
+    std::chrono::milliseconds batch_delay{10};  ///< how long an event may wait for company
+    std::size_t max_batch = 512;                ///< jobs in one commit
+    std::size_t max_waiting_events = 65'536;    ///< then who records waits, too
+    std::size_t max_waiting_jobs = 100'000;     ///< then jobs are refused
+    std::chrono::milliseconds retry_when_full{250};
+    int checkpoint_pages = 1'000;       ///< of the write-ahead log: moved into the file when nothing waits
+    int checkpoint_pages_max = 16'000;  ///< and even if something waits
+
+    WriterOptions() {}
+};
+
+class Writer {
+public:
+    /// Told on the writer's thread after each commit.
+    using OnCommit = std::function<void(Book::News&& news)>;
+    /// What the writer does in each transaction that has something new on the record, before it commits
+    /// (signed checkpoints), and how long until it wants to be asked though nothing happened.
+    class Companion {
+    public:
+        virtual ~Companion() = default;
+        virtual Result<void> before_commit(Clerk& clerk) = 0;
+        virtual void committed(bool done) = 0;
+        virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
+    };
+
+    /// What is given must outlive this.
+    Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr);
+    ~Writer();
+
+    /// False: refused, and finish() has been called with the reason.
+    bool submit(std::unique_ptr<WriteJob> job);
+    /// Done at once and on the record with the next commit: true. False: there is no room, make a job of it.
+    /// An error: it cannot be recorded now.
+    [[gnu::hot]] Result<bool> note(AuditEvent& event);
+    /// Why nothing can be recorded now, if so.
+    std::optional<Error> trouble() const;
+    /// Whether there is such a reason; takes no lock.
+    bool troubled() const noexcept { return troubled_.load(std::memory_order_relaxed); }
+    bool on_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+
+    /// Writes what waits, then ends. Further jobs are refused.
+    void stop();
+
+    struct Counts {
+        std::uint64_t commits = 0;
+        std::uint64_t jobs = 0;
+        std::uint64_t batched_events = 0;
+        std::uint64_t refused = 0;
+        std::uint64_t largest_batch = 0;
+        std::uint64_t wal_checkpoints = 0;
+        int wal_pages = 0;
+    };
+    Counts counts() const;
+
+private:
+    using Jobs = std::vector<std::unique_ptr<WriteJob>>;
+    using Events = std::vector<PackedEvent>;
+
+    void run();
+    void commit(Jobs& jobs);
+    Result<void> attempt(Jobs& jobs, std::size_t& culprit);
+    void failed(Jobs& jobs, const Error& error);
+    std::optional<Error> ended() const;
+    void set_trouble(std::optional<Error> what);
+    void tend_wal();
+    std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now);
+
+    Clerk& clerk_;
+    const WriterOptions options_;
+    const OnCommit on_commit_;
+    Companion* const companion_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable wanted_;
+    Jobs waiting_;
+    Events events_;                // slots are kept for the next batch
+    std::size_t event_count_ = 0;  // of them in use
+    std::optional<std::chrono::steady_clock::time_point> events_since_;
+    bool asleep_ = false;
+    bool stopping_ = false;
+    std::optional<Error> trouble_;
+    std::atomic<bool> troubled_{false};
+    bool ended_ = false;  // by a failed sync: for good
+    Counts counts_;
+
+    Events taken_;  // the writer's own
+    std::size_t taken_count_ = 0;
+    std::thread thread_;
+};
+
+}  // namespace callgate::ledger
