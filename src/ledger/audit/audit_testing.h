@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/rng.h"
+#include "ledger/audit/checkpoint.h"
 #include "ledger/audit/reader.h"
 
 namespace callgate::ledger {
@@ -25,7 +26,8 @@ inline AuditFacts usual_facts(std::string_view type = "tool_call.succeeded", std
     return facts;
 }
 
-/// A log of `events` events that the chain itself made, with its nodes.
+/// A log of `events` events that the chain itself made, with its nodes. Without open(), nothing in it is
+/// signed.
 struct TestLog {
     base::SeededRng rng{1};
     AuditChain chain{"test-chain", "boot-1", empty_head("test-chain"), rng};
@@ -35,11 +37,34 @@ struct TestLog {
         for (std::uint64_t i = 0; i < events; ++i) add(usual_facts());
     }
     const AuditRow& add(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
-                        const KeyNames& keys = {}) {
-        stored.add(chain.append(facts, std::chrono::microseconds(chain.head().size()), payloads, keys));
+                        const KeyNames& named = {}) {
+        stored.add(chain.append(facts, std::chrono::microseconds(chain.head().size()), payloads, named));
         stored.add(chain.take_nodes());
         return stored.all_rows().back();
     }
+
+    /// The event that names the key.
+    void open() {
+        const std::string vkey = keys.back().verifying_key().vkey();
+        add(usual_facts("audit.opened"), {}, {vkey, {}});
+    }
+    /// Changes the key; the next checkpoint is signed by both.
+    void rotate() {
+        const std::string old_key = keys.back().verifying_key().vkey();
+        keys.push_back(SigningKey::generate(audit_origin("test-chain"), rng));
+        handing_over = true;
+        const std::string key = keys.back().verifying_key().vkey();
+        add(usual_facts("audit.key_rotated"), {}, {key, old_key});
+    }
+    std::string checkpoint() {
+        const Checkpoint now{audit_origin("test-chain"), chain.head().size(), chain.root()};
+        const std::size_t first = keys.size() - (std::exchange(handing_over, false) ? 2 : 1);
+        stored.add_checkpoint(sign_checkpoint(now, std::span(keys).subspan(first)));
+        return stored.all_checkpoints().back();
+    }
+
+    std::vector<SigningKey> keys{SigningKey::generate(audit_origin("test-chain"), rng)};
+    bool handing_over = false;
 };
 
 }  // namespace callgate::ledger

@@ -4,12 +4,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace callgate::ledger {
 namespace {
 
 constexpr std::string_view kChainTag = "callgate-audit-v1";
 constexpr std::string_view kLinkTag("\x01", 1);
 constexpr std::string_view kDetail = "detail";
+constexpr std::string_view kNoType = "unnamed";  // every event has a type
+constexpr std::size_t kMaxType = 256;
 
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -67,9 +71,11 @@ ChainedEvent AuditChain::append(const AuditFacts& facts, std::chrono::microsecon
                                 std::span<const PayloadView> payloads, const KeyNames& keys) {
     require(head_.size() < kMaxAuditInteger, "the chain is full");
     AuditFacts told = facts;
+    if (told.type.empty() || told.type.size() > kMaxType || !base::is_valid_utf8(told.type))
+        told.type = kNoType;
     std::vector<PayloadView> long_texts;
     if (std::any_of(event_texts().begin(), event_texts().end(),
-                    [&](const EventText& text) { return (facts.*text.text).size() > kMaxAuditText; }))
+                    [&](const EventText& text) { return (told.*text.text).size() > kMaxAuditText; }))
         move_long_texts(told, long_texts);
 
     ChainedEvent event;

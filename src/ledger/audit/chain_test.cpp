@@ -83,6 +83,14 @@ TEST(AuditChain, PutsAnOverlongTextAmongThePayloads) {
     EXPECT_NE(event.bytes.find(R"("commits":{"principal":")"), std::string::npos);
 }
 
+TEST(AuditChain, GivesEveryEventAType) {
+    TestLog log;
+    const std::string overlong(300, 't');
+    for (const std::string_view type :
+         {std::string_view(), std::string_view(overlong), std::string_view("\xff")})
+        EXPECT_NE(log.add(usual_facts(type)).bytes.find(R"("type":"unnamed")"), std::string::npos);
+}
+
 TEST(AuditChain, RefusesPayloadsThatCouldNotBeToldApart) {
     TestLog log;
     const auto append = [&](std::vector<PayloadView> payloads) {

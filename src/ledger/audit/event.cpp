@@ -4,12 +4,12 @@
 #include <charconv>
 
 #include "base/utf8.h"
+#include "ledger/audit/canonical_text.h"
 
 namespace callgate::ledger {
 namespace {
 
 constexpr std::string_view kCommitTag = "callgate-commit-v1";
-constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kUsualBytes = 640;
 
 constexpr std::array kTexts{EventText{"action", &AuditFacts::action},
@@ -39,16 +39,15 @@ public:
 
     void text(std::string_view name, std::string_view value) {
         if (value.empty() || value.size() > kMaxAuditText) return;
-        if (const bool valid = base::is_valid_utf8(value); valid) {
+        if (base::is_valid_utf8(value)) {
             key(name, {});
-            out_.push_back('"');
-            escaped(value);
+            append_canonical(out_, value);
         } else {
             key(name, "_hex");
             out_.push_back('"');
-            hex(value);
+            append_hex(out_, value);
+            out_.push_back('"');
         }
-        out_.push_back('"');
     }
 
     void number(std::string_view name, std::uint64_t value) {
@@ -63,13 +62,13 @@ public:
         key(name, {});
         out_.push_back('"');
         const std::string_view bytes(reinterpret_cast<const char*>(id.data()), id.size());
-        hex(bytes.substr(0, 4));
+        append_hex(out_, bytes.substr(0, 4));
         for (const std::size_t at : {4u, 6u, 8u}) {
             out_.push_back('-');
-            hex(bytes.substr(at, 2));
+            append_hex(out_, bytes.substr(at, 2));
         }
         out_.push_back('-');
-        hex(bytes.substr(10));
+        append_hex(out_, bytes.substr(10));
         out_.push_back('"');
     }
 
@@ -83,7 +82,7 @@ public:
             out_.push_back('"');
             out_.append(commit.field);
             out_.append("\":\"");
-            hex({reinterpret_cast<const char*>(commit.digest.data()), commit.digest.size()});
+            append_hex(out_, {reinterpret_cast<const char*>(commit.digest.data()), commit.digest.size()});
             out_.push_back('"');
         }
         out_.push_back('}');
@@ -98,43 +97,6 @@ private:
         out_.append(name);
         out_.append(suffix);
         out_.append("\":");
-    }
-
-    void hex(std::string_view bytes) {
-        for (const char c : bytes) {
-            const auto byte = static_cast<unsigned char>(c);
-            out_.push_back(kDigits[byte >> 4]);
-            out_.push_back(kDigits[byte & 15]);
-        }
-    }
-
-    static bool plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
-
-    void escaped(std::string_view text) {
-        while (!text.empty()) {
-            const auto special = std::find_if_not(text.begin(), text.end(), plain);
-            const auto run = static_cast<std::size_t>(special - text.begin());
-            out_.append(text.substr(0, run));
-            if (special == text.end()) return;
-            escape(*special);
-            text.remove_prefix(run + 1);
-        }
-    }
-
-    void escape(char c) {
-        out_.push_back('\\');
-        switch (c) {
-            case '"':
-            case '\\': out_.push_back(c); return;
-            case '\b': out_.push_back('b'); return;
-            case '\t': out_.push_back('t'); return;
-            case '\n': out_.push_back('n'); return;
-            case '\f': out_.push_back('f'); return;
-            case '\r': out_.push_back('r'); return;
-            default: break;
-        }
-        out_.append("u00");
-        hex({&c, 1});
     }
 
     std::string& out_;

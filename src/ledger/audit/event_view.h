@@ -16,6 +16,7 @@
 
 #include <callgate/outcome.h>
 
+#include "ledger/audit/canonical_text.h"
 #include "ledger/audit/event.h"
 
 namespace callgate::ledger {
@@ -60,7 +61,7 @@ std::string_view to_string(Member member) noexcept;
 class EventView {
 public:
     bool has(Member member) const noexcept { return (present_ >> index(member) & 1) != 0; }
-    /// As it stands between the quotes: escaped, or the hexadecimal digits.
+    /// As it stands there, without quotes: escaped, or the hexadecimal digits.
     std::string_view raw(Member member) const noexcept { return raw_[index(member)]; }
     /// What it says, "" where it is absent.
     std::string text(Member member) const;
@@ -87,12 +88,6 @@ private:
     std::array<std::string_view, kMemberCount> raw_{};
     std::array<std::uint64_t, kMemberCount> numbers_{};
     std::array<CommitView, kMaxAuditPayloads> commits_;  // the first commit_count_
-};
-
-/// Why bytes are no event, and where.
-struct ScanFault {
-    const char* what = "";
-    std::size_t at = 0;
 };
 
 /// The event at the start of `text`; `end` is where it ends. The view is as good as `text`.

@@ -100,6 +100,7 @@ TEST(EventScanner, AcceptsOneSpellingOnly) {
     EXPECT_NE(with("\"run\":\"run\"", "\"run_hex\":\"\""), "");
     EXPECT_EQ(with("\"run\":\"run\"", "\"run_hex\":\"ff\""), "");
     EXPECT_NE(with("\"run\":\"run\"", "\"run\":1"), "");
+    EXPECT_NE(with("\"chain\":\"node-1\"", "\"chain_hex\":\"ff\""), "") << "what must be there is UTF-8";
     EXPECT_NE(with("\"run\":\"run\"", "\"rum\":\"run\""), "");
     EXPECT_NE(with("\\u0001", "\\u0009"), "") << "a tab has a letter";
     EXPECT_NE(with("\\u0001", "\\u001F"), "") << "upper case";

@@ -1,0 +1,139 @@
+#include "ledger/audit/anchor.h"
+
+#include <array>
+#include <csignal>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/failpoint.h"
+#include "ledger/audit/export.h"
+#include "os/files.h"
+#include "os/system_error.h"
+
+namespace callgate::ledger {
+namespace {
+
+/// Writing to a child that has gone must be an error here, not a signal to the whole process.
+class WithoutSigpipe {
+public:
+    WithoutSigpipe() {
+        sigemptyset(&only_);
+        sigaddset(&only_, SIGPIPE);
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        pthread_sigmask(SIG_BLOCK, &only_, &before_);
+    }
+    ~WithoutSigpipe() {
+        const timespec none{};
+        if (!was_pending_)
+            while (sigtimedwait(&only_, nullptr, &none) > 0) {
+            }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    WithoutSigpipe(const WithoutSigpipe&) = delete;
+    WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+private:
+    sigset_t only_{};
+    sigset_t before_{};
+    bool was_pending_ = false;
+};
+
+/// A command may refuse without reading: what it says with its exit code counts, not how far we came.
+void write_note(const os::Fd& input, std::string_view note) {
+    const WithoutSigpipe guard;
+    while (!note.empty()) {
+        const ssize_t written = ::write(input.get(), note.data(), note.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return;
+        note.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+/// What it has said on its standard error, as far as it is there.
+std::string last_words(const os::Fd& errors) {
+    std::array<char, 500> text;
+    pollfd ready{errors.get(), POLLIN, 0};
+    if (errors.get() < 0 || ::poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) return {};
+    const ssize_t size = ::read(errors.get(), text.data(), text.size());
+    if (size <= 0) return {};
+    std::string words(text.data(), static_cast<std::size_t>(size));
+    while (!words.empty() && words.back() == '\n') words.pop_back();
+    return words;
+}
+
+}  // namespace
+
+Result<void> AnchorFile::submit(std::string_view note) {
+    CALLGATE_FAILPOINT_RETURN("audit.before_anchor");
+    if (const auto appended = append(note); !appended) {
+        clean_ = false;
+        const int number = os::error_number(appended.error());
+        return fail(
+            ErrorCode::audit_failure,
+            fmt::format("The checkpoint could not be written to the anchor file {}: {}. Check the path, "
+                        "its permissions and the space on its disk.",
+                        path_, os::errno_text(number)),
+            {{"reason", "anchor_unwritable"}, {"path", path_}, {"errno", number}});
+    }
+    clean_ = true;
+    CALLGATE_FAILPOINT_RETURN("audit.after_anchor");
+    return {};
+}
+
+Result<void> AnchorFile::append(std::string_view note) {
+    const auto file = files_.open(path_, os::OpenMode::append);
+    if (!file) return tl::unexpected(file.error());
+    // A line that was cut short before must not swallow this one.
+    const std::string line = (clean_ ? "" : "\n") + checkpoint_line(note);
+    if (const auto written = os::write_all(files_, *file, line); !written) return written;
+    return files_.fdatasync(*file);
+}
+
+Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& path, std::size_t max_bytes) {
+    const auto text = os::read_file(files, path, max_bytes);
+    if (!text) return tl::unexpected(text.error());
+    AnchoredNotes out;
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n');
+        const std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+        if (line.empty()) continue;
+        auto note = end == std::string_view::npos ? std::nullopt : read_checkpoint_line(line);
+        if (note)
+            out.notes.push_back(std::move(*note));
+        else
+            ++out.torn;
+    }
+    return out;
+}
+
+Result<void> WitnessCommand::submit(std::string_view note) {
+    os::ProcessSpec spec(argv_);
+    spec.output = os::Stdio::null;
+    auto process = launcher_.launch(spec);
+    if (!process) return tl::unexpected(process.error());
+    write_note((*process)->input, note);
+    (*process)->input.reset();
+    const auto status = (*process)->wait(timeout_);
+    if (!status) return tl::unexpected(status.error());
+    if (!*status)
+        return fail(ErrorCode::transport,
+                    fmt::format("The witness command {} took longer than {} ms and was ended.", argv_.front(),
+                                timeout_.count()),
+                    {{"reason", "witness_timed_out"}, {"command", argv_.front()}});
+    if ((*status)->ok()) return {};
+    const std::string words = last_words((*process)->errors);
+    return fail(ErrorCode::transport,
+                fmt::format("The witness command {} did not take the checkpoint: {}{}{}.", argv_.front(),
+                            (*status)->to_string(), words.empty() ? "" : ", ", words),
+                {{"reason", "witness_refused"}, {"command", argv_.front()}});
+}
+
+}  // namespace callgate::ledger
