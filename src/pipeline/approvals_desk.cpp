@@ -1,33 +1,11 @@
 #include "pipeline/approvals_desk.h"
 
-#include "base/ids.h"
+#include "ledger/decisions.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 
 namespace callgate::pipeline {
 namespace {
-
-// Owns its texts.
-AuditEvent event_about(const Approval& approval, std::string_view type, std::string_view by,
-                       std::string_view reason) {
-    AuditFacts event;
-    event.type = type;
-    event.outcome = "info";
-    event.stage = "approval";
-    event.approval_id = approval.id;
-    if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
-    event.trace_id = approval.trace_id;
-    event.tenant = approval.tenant;
-    event.principal = by;
-    event.task_id = approval.task_id;
-    event.step_id = approval.step_id;
-    event.tool = approval.tool;
-    event.action = approval.action;
-    event.risk = approval.risk;
-    event.autonomy = approval.autonomy;
-    event.detail = reason;
-    return AuditEvent(event);
-}
 
 tl::unexpected<Error> no_such_approval() {
     return fail(ErrorCode::denied, "There is no approval with this id.", {{"reason", "not_found"}});
@@ -44,14 +22,9 @@ std::optional<Approval> ApprovalsDesk::get(std::string_view id) const {
 }
 
 Result<Approval> ApprovalsDesk::vote(std::string_view id, Vote vote) {
-    const auto approval = core_->ledger().approval(id);
-    if (!approval) return no_such_approval();
     vote.at = core_->clock().wall_now();
-    AuditEvent event =
-        event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
-    auto voted = core_->ledger().vote(id, std::move(vote), event);
-    if (voted && event.sequence != 0) project_audit(*core_, event);
-    return voted;
+    return ledger::cast_vote(core_->ledger(), id, std::move(vote),
+                             [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
 Result<Approval> ApprovalsDesk::approve(std::string_view id, std::string_view approver, Assurance assurance,
@@ -73,12 +46,8 @@ Result<Approval> ApprovalsDesk::deny(std::string_view id, std::string_view appro
 }
 
 Result<Approval> ApprovalsDesk::revoke(std::string_view id, std::string_view by) {
-    const auto approval = core_->ledger().approval(id);
-    if (!approval) return no_such_approval();
-    AuditEvent event = event_about(*approval, "approval.revoked", by, {});
-    auto revoked = core_->ledger().revoke(id, by, event);
-    if (revoked) project_audit(*core_, event);
-    return revoked;
+    return ledger::take_back(core_->ledger(), id, by, {},
+                             [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
 Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args arguments, std::string_view approver,

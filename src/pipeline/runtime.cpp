@@ -2,7 +2,7 @@
 
 #include <callgate/exceptions.h>
 
-#include "base/ids.h"
+#include "ledger/decisions.h"
 #include "pipeline/approvals_desk.h"
 #include "pipeline/call.h"
 #include "pipeline/core.h"
@@ -154,35 +154,10 @@ void Runtime::start(CallRequest request, Context context, std::function<void(Out
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
                               std::string_view evidence) {
-    const auto id = base::parse_uuid(call_id);
-    if (!id) return tl::unexpected(id.error());
-    const auto row = core_->ledger().find(id->bytes);
-    if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
-    auto stored = std::make_shared<ledger::StoredOutcome>();
-    stored->call_id = row->call_id;
-    stored->attempts = row->attempt;
-    stored->succeeded = applied;
-    stored->state = applied ? State::succeeded : State::failed;
-    if (!applied) {
-        stored->error = Error(ErrorCode::tool_error, "A person found that this call did not take effect.",
-                              {{"reason", "resolved_not_applied"}});
-    } else {
-        stored->result.value = "A person found that this call took effect; its own answer is not known.";
-    }
-    AuditEvent event;
-    event.type = "tool_call.resolved";
-    event.outcome = "info";
-    event.stage = "operator";
-    event.call_id = row->call_id;
-    event.tenant = row->key.tenant;
-    event.principal = by;
-    event.tool = row->key.tool;
-    event.action = row->action;
-    const std::string finding = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
-    event.detail = finding;
-    auto resolved = core_->ledger().resolve(id->bytes, applied, std::move(stored), event);
-    if (!resolved) return tl::unexpected(std::move(resolved.error()));
-    pipeline::project_audit(*core_, event);
+    const auto resolved =
+        ledger::resolve_unknown(core_->ledger(), call_id, applied, by, evidence,
+                                [this](const AuditEvent& event) { pipeline::project_audit(*core_, event); });
+    if (!resolved) return tl::unexpected(resolved.error());
     return {};
 }
 

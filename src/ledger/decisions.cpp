@@ -1,0 +1,100 @@
+#include "ledger/decisions.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/ids.h"
+
+namespace callgate::ledger {
+namespace {
+
+// Owns its texts.
+AuditEvent event_about(const Approval& approval, std::string_view type, std::string_view by,
+                       std::string_view reason) {
+    AuditFacts event;
+    event.type = type;
+    event.outcome = "info";
+    event.stage = "approval";
+    event.approval_id = approval.id;
+    if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
+    event.trace_id = approval.trace_id;
+    event.tenant = approval.tenant;
+    event.principal = by;
+    event.task_id = approval.task_id;
+    event.step_id = approval.step_id;
+    event.tool = approval.tool;
+    event.action = approval.action;
+    event.risk = approval.risk;
+    event.autonomy = approval.autonomy;
+    event.detail = reason;
+    return AuditEvent(event);
+}
+
+tl::unexpected<Error> no_such_approval() {
+    return fail(ErrorCode::denied, "There is no approval with this id.", {{"reason", "not_found"}});
+}
+
+void tell(const EventSink& told, const AuditEvent& event) {
+    if (told) told(event);
+}
+
+std::shared_ptr<const StoredOutcome> finding(const CallRow& row, bool applied) {
+    auto stored = std::make_shared<StoredOutcome>();
+    stored->call_id = row.call_id;
+    stored->attempts = row.attempt;
+    stored->succeeded = applied;
+    stored->state = applied ? State::succeeded : State::failed;
+    if (applied) {
+        stored->result.value = "A person found that this call took effect; its own answer is not known.";
+    } else {
+        stored->error = Error(ErrorCode::tool_error, "A person found that this call did not take effect.",
+                              {{"reason", "resolved_not_applied"}});
+    }
+    return stored;
+}
+
+}  // namespace
+
+Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& told) {
+    const auto approval = ledger.approval(approval_id);
+    if (!approval) return no_such_approval();
+    AuditEvent event =
+        event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
+    auto voted = ledger.vote(approval_id, std::move(vote), event);
+    if (voted && event.sequence != 0) tell(told, event);
+    return voted;
+}
+
+Result<Approval> take_back(Ledger& ledger, std::string_view approval_id, std::string_view by,
+                           std::string_view reason, const EventSink& told) {
+    const auto approval = ledger.approval(approval_id);
+    if (!approval) return no_such_approval();
+    AuditEvent event = event_about(*approval, "approval.revoked", by, reason);
+    auto revoked = ledger.revoke(approval_id, by, event);
+    if (revoked) tell(told, event);
+    return revoked;
+}
+
+Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool applied, std::string_view by,
+                                std::string_view evidence, const EventSink& told) {
+    const auto id = base::parse_uuid(call_id);
+    if (!id) return tl::unexpected(id.error());
+    const auto row = ledger.find(id->bytes);
+    if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
+    AuditEvent event;
+    event.type = "tool_call.resolved";
+    event.outcome = "info";
+    event.stage = "operator";
+    event.call_id = row->call_id;
+    event.tenant = row->key.tenant;
+    event.principal = by;
+    event.tool = row->key.tool;
+    event.action = row->action;
+    const std::string found = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
+    event.detail = found;
+    auto resolved = ledger.resolve(id->bytes, applied, finding(*row, applied), event);
+    if (resolved) tell(told, event);
+    return resolved;
+}
+
+}  // namespace callgate::ledger
