@@ -63,19 +63,6 @@ std::string advice(const Outcome& outcome) {
     return {};
 }
 
-// "what        its value", the value broken into lines where the style has a width.
-std::string fact(std::string_view name, std::string_view value, const Style& style) {
-    constexpr std::size_t kNameWidth = 12;
-    constexpr std::size_t kIndent = 2 + kNameWidth;
-    std::string out;
-    const std::size_t room = style.width > kIndent + 20 ? style.width - kIndent : 0;
-    for (const std::string& line : wrapped(value, room)) {
-        out += out.empty() ? "  " + style.dim(padded(name, kNameWidth)) : std::string(kIndent, ' ');
-        out += line + '\n';
-    }
-    return out;
-}
-
 std::string preview_facts(const std::optional<Preview>& preview, const Style& style) {
     if (!preview) return {};
     std::string out = fact("preview", clipped(preview->summary, kLongestSentence), style);

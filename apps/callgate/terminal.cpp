@@ -32,20 +32,26 @@ bool within(char32_t c, auto const& ranges) {
                                [c](const CodeRange& range) { return c >= range.first && c <= range.last; });
 }
 
-// Characters that would move the cursor, end the line, vanish or turn the writing direction.
+// Characters that would move the cursor, end the line, turn the writing direction, or not be seen: all that
+// Unicode lets a program ignore (variation selectors, tags, fillers, joiners), and the blank of Braille.
 bool is_unsafe(char32_t c) {
-    static constexpr std::array kUnsafe = {CodeRange{0x00, 0x1F},     CodeRange{0x7F, 0x9F},
-                                           CodeRange{0x061C, 0x061C}, CodeRange{0x200B, 0x200F},
-                                           CodeRange{0x2028, 0x202E}, CodeRange{0x2060, 0x2069},
-                                           CodeRange{0xFEFF, 0xFEFF}, CodeRange{0xE0000, 0xE007F}};
-    return within(c, kUnsafe);
+    static constexpr std::array kUnsafe = {
+        CodeRange{0x00, 0x1F},       CodeRange{0x7F, 0x9F},      CodeRange{0xAD, 0xAD},
+        CodeRange{0x034F, 0x034F},   CodeRange{0x061C, 0x061C},  CodeRange{0x115F, 0x1160},
+        CodeRange{0x17B4, 0x17B5},   CodeRange{0x180B, 0x180F},  CodeRange{0x200B, 0x200F},
+        CodeRange{0x2028, 0x202E},   CodeRange{0x2060, 0x206F},  CodeRange{0x2800, 0x2800},
+        CodeRange{0x3164, 0x3164},   CodeRange{0xFE00, 0xFE0F},  CodeRange{0xFEFF, 0xFEFF},
+        CodeRange{0xFFA0, 0xFFA0},   CodeRange{0xFFF0, 0xFFFB},  CodeRange{0x1BCA0, 0x1BCA3},
+        CodeRange{0x1D173, 0x1D17A}, CodeRange{0xE0000, 0xE0FFF}};
+    const bool plain = c >= 0x20 && c < 0x7F;
+    return !plain && within(c, kUnsafe);
 }
 
 // Near enough to the terminals' own tables for a caret to stand in the right place.
 std::size_t width_of(char32_t c) {
     static constexpr std::array kCombining = {CodeRange{0x0300, 0x036F}, CodeRange{0x1AB0, 0x1AFF},
                                               CodeRange{0x1DC0, 0x1DFF}, CodeRange{0x20D0, 0x20FF},
-                                              CodeRange{0xFE00, 0xFE0F}, CodeRange{0xFE20, 0xFE2F}};
+                                              CodeRange{0xFE20, 0xFE2F}};
     static constexpr std::array kWide = {
         CodeRange{0x1100, 0x115F},   CodeRange{0x2E80, 0x303E},   CodeRange{0x3041, 0xA4CF},
         CodeRange{0xAC00, 0xD7A3},   CodeRange{0xF900, 0xFAFF},   CodeRange{0xFE30, 0xFE6F},
@@ -68,9 +74,9 @@ char32_t decode(std::string_view sequence) {
     }
 }
 
-Glyph spelled_out(std::string text, std::size_t bytes) {
+Glyph spelled_out(std::string text, std::size_t bytes, char32_t code) {
     const std::size_t columns = text.size();
-    return {std::move(text), columns, bytes};
+    return {std::move(text), columns, bytes, code};
 }
 
 bool is_set(const char* name) {
@@ -109,16 +115,17 @@ Terminal detect_terminal(int fd) {
 Glyph first_glyph(std::string_view text) {
     if (text.empty()) return {};
     const std::size_t bytes = base::utf8_sequence_length(text);
-    if (bytes == 0) return spelled_out(fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front())), 1);
+    if (bytes == 0)
+        return spelled_out(fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front())), 1, 0);
     const char32_t c = decode(text.substr(0, bytes));
-    if (c == U'\t') return {" ", 1, 1};
-    if (c == U'\n') return spelled_out("\\n", 1);
+    if (c == U'\t') return {" ", 1, 1, c};
+    if (c == U'\n') return spelled_out("\\n", 1, c);
     if (is_unsafe(c)) {
         const auto number = static_cast<std::uint32_t>(c);
         return spelled_out(
-            number < 0x100 ? fmt::format("\\x{:02X}", number) : fmt::format("\\u{{{:X}}}", number), bytes);
+            number < 0x100 ? fmt::format("\\x{:02X}", number) : fmt::format("\\u{{{:X}}}", number), bytes, c);
     }
-    return {std::string(text.substr(0, bytes)), width_of(c), bytes};
+    return {std::string(text.substr(0, bytes)), width_of(c), bytes, c};
 }
 
 std::string printable(std::string_view text) {
@@ -206,6 +213,18 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
         lines.back() += word;
     }
     return lines;
+}
+
+std::string fact(std::string_view name, std::string_view value, const Style& style) {
+    constexpr std::size_t kNameWidth = 12;
+    constexpr std::size_t kIndent = 2 + kNameWidth;
+    std::string out;
+    const std::size_t room = style.width > kIndent + 20 ? style.width - kIndent : 0;
+    for (const std::string& line : wrapped(value, room)) {
+        out += out.empty() ? "  " + style.dim(padded(name, kNameWidth)) : std::string(kIndent, ' ');
+        out += line + '\n';
+    }
+    return out;
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style) {

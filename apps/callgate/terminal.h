@@ -61,6 +61,7 @@ struct Glyph {
     std::string shown;
     std::size_t columns = 0;
     std::size_t bytes = 0;  ///< of `text` that it stands for; 0 only when there is none
+    char32_t code = 0;      ///< 0 also for a byte that is not UTF-8
 };
 
 Glyph first_glyph(std::string_view text);
@@ -86,6 +87,10 @@ std::string padded(std::string_view text, std::size_t columns);
 /// `text` broken at spaces into lines of at most `columns`; a word longer than that keeps its line. 0: one
 /// line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
+
+/// "  what        its value", the value in as many lines as it takes where the style has a width. Both are
+/// printable text.
+std::string fact(std::string_view name, std::string_view value, const Style& style);
 
 /// Rows in columns two spaces apart, each line indented by two. The last column is wrapped where the style
 /// has a width. The first row is a heading. Cells are printable text.

@@ -44,6 +44,63 @@ TEST(Terminal, ControlCharactersAreSpelledOut) {
     EXPECT_EQ(printable("日本 é"), "日本 é");
 }
 
+std::string utf8(char32_t c) {
+    std::string out;
+    const auto byte = [&](char32_t bits) { out += static_cast<char>(bits); };
+    if (c < 0x80) {
+        byte(c);
+    } else if (c < 0x800) {
+        byte(0xC0 | c >> 6), byte(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        byte(0xE0 | c >> 12), byte(0x80 | (c >> 6 & 0x3F)), byte(0x80 | (c & 0x3F));
+    } else {
+        byte(0xF0 | c >> 18), byte(0x80 | (c >> 12 & 0x3F)), byte(0x80 | (c >> 6 & 0x3F)),
+            byte(0x80 | (c & 0x3F));
+    }
+    return out;
+}
+
+TEST(Terminal, NothingThatCannotBeSeenPassesUnseen) {
+    struct Range {
+        const char* what;
+        char32_t first;
+        char32_t last;
+    };
+    for (const Range& range : {Range{"C0", 0x00, 0x08},
+                               Range{"C0", 0x0B, 0x1F},
+                               Range{"C1", 0x7F, 0x9F},
+                               Range{"soft hyphen", 0xAD, 0xAD},
+                               Range{"grapheme joiner", 0x34F, 0x34F},
+                               Range{"Arabic letter mark", 0x61C, 0x61C},
+                               Range{"Hangul fillers", 0x115F, 0x1160},
+                               Range{"Khmer vowels", 0x17B4, 0x17B5},
+                               Range{"Mongolian selectors", 0x180B, 0x180F},
+                               Range{"zero width, marks", 0x200B, 0x200F},
+                               Range{"separators, embeddings, overrides", 0x2028, 0x202E},
+                               Range{"word joiner, invisible operators", 0x2060, 0x2064},
+                               Range{"isolates", 0x2066, 0x2069},
+                               Range{"deprecated formats", 0x206A, 0x206F},
+                               Range{"Braille blank", 0x2800, 0x2800},
+                               Range{"Hangul filler", 0x3164, 0x3164},
+                               Range{"variation selectors", 0xFE00, 0xFE0F},
+                               Range{"BOM", 0xFEFF, 0xFEFF},
+                               Range{"halfwidth filler", 0xFFA0, 0xFFA0},
+                               Range{"annotations", 0xFFF9, 0xFFFB},
+                               Range{"shorthand", 0x1BCA0, 0x1BCA3},
+                               Range{"musical", 0x1D173, 0x1D17A},
+                               Range{"tags", 0xE0000, 0xE007F},
+                               Range{"more variation selectors", 0xE0100, 0xE01EF}}) {
+        for (char32_t c = range.first; c <= range.last; ++c) {
+            const std::string shown = printable("a" + utf8(c) + "b");
+            EXPECT_TRUE(shown.starts_with("a\\") && shown.ends_with("b")) << range.what << ": " << shown;
+            EXPECT_TRUE(std::ranges::all_of(shown, [](char one) { return one >= 0x20 && one < 0x7F; }))
+                << range.what;
+        }
+    }
+    for (const char32_t c : std::u32string_view(U"\u00A0®α‧‐⁰あ︰Ａ😀"))
+        EXPECT_EQ(printable(utf8(c)), utf8(c)) << "can be seen";
+}
+
 TEST(Terminal, LongTextIsClipped) {
     EXPECT_EQ(clipped("abcdef", 6), "abcdef");
     EXPECT_EQ(clipped("abcdefg", 6), "abcde…");
