@@ -1,0 +1,32 @@
+// Who asks something of the ledger, as the operating system knows them.
+//
+// Threads: a plain value; the functions may be called from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "os/unix_socket.h"
+
+namespace callgate::ledger {
+
+struct Asker {
+    std::string name;  ///< "user:ada", or "uid:1000" where the system has no name for it
+    uid_t uid = 0;
+    pid_t pid = 0;
+    bool is_owner =
+        false;  ///< the ledger is theirs, or they are root: may also do what touches files and keys
+
+    Asker() = default;
+};
+
+Asker asker_of(const os::PeerCredentials& peer, bool is_owner);
+/// Who runs this program: its real user, who owns what they can open.
+Asker this_process();
+
+/// A person's words with who they came from: "looks right (uid 1000, pid 4242)".
+std::string with_origin(std::string_view words, const Asker& asker);
+
+}  // namespace callgate::ledger

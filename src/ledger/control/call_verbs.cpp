@@ -1,0 +1,65 @@
+#include <array>
+#include <utility>
+
+#include "base/ids.h"
+#include "ledger/control/row_views.h"
+#include "ledger/control/verbs.h"
+
+namespace callgate::ledger {
+namespace {
+
+Result<Value> list(Asked& asked) {
+    CallQuery query;
+    query.state = choice(asked.members, "state", CallState::not_applied);
+    query.tool = asked.members.text_or("tool", {});
+    query.principal = asked.members.text_or("principal", {});
+    query.before = asked.members.text_or("before", {});
+    const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    query.limit = limit + 1;
+    auto page = asked.operations.page_of_calls(query);
+    if (!page) return tl::unexpected(std::move(page.error()));
+    Value next =
+        cut_to_page(*page, limit, [](const CallRow& last) { return base::Uuid{last.call_id}.to_string(); });
+    Array rows;
+    for (const CallRow& row : *page) rows.push_back(to_json(row));
+    return Value{{"calls", std::move(rows)}, {"next", std::move(next)}};
+}
+
+Result<Value> show(Asked& asked) {
+    const std::string id = asked.members.text("id");
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    const auto call_id = base::parse_uuid(id);
+    const auto row = call_id ? asked.ledger.find(call_id->bytes) : std::nullopt;
+    if (!row) return no_such("call", id);
+    const auto attempts = asked.operations.attempts(call_id->bytes);
+    if (!attempts) return tl::unexpected(attempts.error());
+    Object call = to_json(*row);
+    call["arguments"] = row->arguments ? *row->arguments : Value();
+    Array list;
+    for (const AttemptRow& attempt : *attempts) list.push_back(to_json(attempt));
+    call["attempt_list"] = std::move(list);
+    call["outcome"] = shape_json(row->outcome.get());
+    return Value{{"call", std::move(call)}};
+}
+
+Result<Value> resolve(Asked& asked) {
+    const std::string id = asked.members.text("id");
+    const bool applied = asked.members.flag("applied");
+    const std::string evidence = asked.members.text("evidence", kLongestReason);
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    const auto resolved = resolve_unknown(asked.ledger, id, applied, asked.asker.name,
+                                          with_origin(evidence, asked.asker), asked.told);
+    if (!resolved) return tl::unexpected(resolved.error());
+    return Value{{"call", to_json(*resolved)}};
+}
+
+}  // namespace
+
+std::span<const Verb> call_verbs() noexcept {
+    static constexpr std::array kVerbs = {Verb{"calls.list", list}, Verb{"calls.show", show},
+                                          Verb{"calls.resolve", resolve}};
+    return kVerbs;
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,82 @@
+// For tests of the control socket: the operators' side of a ledger in memory, and a verb that waits to be
+// told.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "ledger/audit/reader.h"
+#include "ledger/ledger_testing.h"
+#include "ledger/operations.h"
+
+namespace callgate::ledger::testing {
+
+/// Pages over a MemoryLedger; reports that say that they were asked for.
+class FakeOperations final : public Operations {
+public:
+    explicit FakeOperations(Ledger& ledger) : ledger_(ledger) {}
+
+    Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override {
+        std::vector<CallRow> rows = ledger_.list(query.state);
+        std::ranges::sort(rows, std::greater<>(), &CallRow::call_id);
+        const auto before = base::parse_uuid(query.before);
+        std::erase_if(rows, [&](const CallRow& row) {
+            return (!query.tool.empty() && row.key.tool != query.tool) ||
+                   (!query.principal.empty() && row.key.principal != query.principal) ||
+                   (before && row.call_id >= before->bytes);
+        });
+        if (rows.size() > query.limit) rows.resize(query.limit);
+        return rows;
+    }
+    Result<std::vector<AttemptRow>> attempts(const CallId& call_id) override {
+        std::vector<AttemptRow> made;
+        const auto row = ledger_.find(call_id);
+        for (std::uint32_t i = 0; row && i < row->attempt; ++i) {
+            made.emplace_back();
+            made.back().number = i + 1;
+            made.back().end = "ambiguous";
+        }
+        return made;
+    }
+    Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) override {
+        std::vector<Approval> all = ledger_.approvals(query.state);
+        std::ranges::sort(all, std::greater<>(), &Approval::id);
+        std::erase_if(all,
+                      [&](const Approval& one) { return !query.before.empty() && one.id >= query.before; });
+        if (all.size() > query.limit) all.resize(query.limit);
+        return all;
+    }
+    std::uint64_t approvals_version() override { return ledger_.audit_count(); }
+
+    Result<Object> stats() override { return Object{{"calls", ledger_.list({}).size()}}; }
+    Result<Object> check(const WorkProgress& progress) override {
+        if (on_check) return on_check(progress);
+        return Object{{"ok", true}};
+    }
+    Result<Object> backup(const std::string& path, const WorkProgress&) override {
+        return Object{{"path", path}};
+    }
+    Result<Object> collect() override { return Object{{"collected", 0}}; }
+
+    Result<std::unique_ptr<AuditReader>> read_audit() override {
+        return fail(ErrorCode::ledger_unavailable, "This ledger keeps no chain.", {{"reason", "no_chain"}});
+    }
+    Result<std::string> checkpoint() override {
+        return fail(ErrorCode::ledger_unavailable, "This ledger keeps no chain.", {{"reason", "no_chain"}});
+    }
+    Result<std::uint64_t> erase_payloads(const CallId&, std::string_view) override { return 0; }
+    Result<Object> rotate_audit_key(std::string_view) override { return Object{}; }
+
+    std::function<Result<Object>(const WorkProgress&)> on_check;  ///< set while nothing runs
+
+private:
+    Ledger& ledger_;
+};
+
+}  // namespace callgate::ledger::testing

@@ -1,0 +1,44 @@
+#include <array>
+#include <utility>
+
+#include "ledger/control/verbs.h"
+
+namespace callgate::ledger {
+namespace {
+
+Result<Value> stats(Asked& asked) {
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return as_answer(asked.operations.stats());
+}
+
+Result<Value> check(Asked& asked) {
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return as_answer(asked.operations.check(asked.meanwhile.progress));
+}
+
+Result<Value> backup(Asked& asked) {
+    const std::string path = asked.members.text("path", kLongestPath);
+    // The owner's working directory is not the asker's.
+    if (!path.empty() && !path.starts_with('/')) asked.members.refuse("path", "must begin with /");
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return as_answer(asked.operations.backup(path, asked.meanwhile.progress));
+}
+
+Result<Value> collect(Asked& asked) {
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return as_answer(asked.operations.collect());
+}
+
+}  // namespace
+
+std::span<const Verb> ledger_verbs() noexcept {
+    using enum Verb::Length;
+    using enum Verb::For;
+    // They make files, or take something away for good.
+    static constexpr std::array kVerbs = {Verb{"ledger.stats", stats}, Verb{"ledger.check", check, lengthy},
+                                          Verb{"ledger.backup", backup, lengthy, owner},
+                                          Verb{"ledger.gc", collect, lengthy, owner}};
+    return kVerbs;
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,125 @@
+// Serves control.sock in the ledger's directory, for as long as this process owns the ledger.
+//
+// The kernel says who connects: the user whose ledger it is, root, and whom the options name; everybody else
+// gets one refusal. One thread moves all bytes and never waits for a peer; verbs run on a few others, and
+// those that read the whole ledger on threads of their own, so that an approval never waits for a check.
+// Everything is bounded: connections, one request at a time on each, the time a request or a reader may take.
+// When a peer hangs up, its long work is called off.
+//
+// Threads: start() and stop() on one thread at a time. Must end before the ledger does.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <callgate/error.h>
+
+#include "base/clock.h"
+#include "ledger/control/asker.h"
+#include "ledger/control/message.h"
+#include "ledger/control/service.h"
+#include "ledger/control/work_threads.h"
+#include "os/fd.h"
+#include "os/unix_socket.h"
+
+namespace callgate::ledger {
+
+struct ControlOptions {
+    std::string directory;    ///< the ledger's; whoever starts this holds its lock
+    std::vector<uid_t> uids;  ///< who else may ask: all but what makes files or touches keys
+    std::vector<gid_t> gids;
+    mode_t permissions = 0600;  ///< of the socket; others reach it only if this and the directory let them
+    std::size_t max_connections = 64;
+    std::size_t quick_threads = 2;
+    std::size_t lengthy_threads = 2;
+    std::chrono::milliseconds request_timeout{60'000};  ///< from the last answer to the whole next request
+    std::chrono::milliseconds answer_timeout{30'000};   ///< for a peer to take an answer
+    std::chrono::milliseconds stop_grace{2'000};        ///< for what runs at the end
+    /// A seam for tests.
+    std::function<Result<os::PeerCredentials>(const os::Fd&)> peer_of = os::peer_of;
+
+    ControlOptions() = default;
+};
+
+class ControlServer {
+public:
+    struct Counts {
+        std::uint64_t connections = 0;
+        std::uint64_t refused = 0;    ///< not allowed, or too many
+        std::uint64_t requests = 0;   ///< that were well-formed messages
+        std::uint64_t faulty = 0;     ///< messages that were not
+        std::uint64_t timed_out = 0;  ///< connections
+    };
+
+    /// A stale socket is replaced. `service` and `clock` must outlive this. On failure ledger_unavailable
+    /// {reason: control_socket}.
+    static Result<std::unique_ptr<ControlServer>> start(ControlService& service, const base::Clock& clock,
+                                                        ControlOptions options);
+    ~ControlServer();
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
+
+    /// Takes the socket away, calls long work off, lets the rest be answered within the grace, and waits for
+    /// every verb. Again: nothing.
+    void stop();
+
+    Counts counts() const noexcept;
+
+private:
+    struct Connection;
+    struct Exchange;
+    struct Delivery;
+
+    ControlServer(ControlService& service, const base::Clock& clock, ControlOptions options, os::Fd listening,
+                  os::Fd wake, uid_t owner);
+
+    void loop();
+    int next_timeout() const;
+    void take_connections();
+    void admit(os::Fd fd);
+    void deliver();
+    void read_from(Connection& connection);
+    void write_to(Connection& connection);
+    /// Goes on with what has been read, until there is something to wait for.
+    void advance(Connection& connection);
+    void send(Connection& connection, std::string bytes);
+    void begin(Connection& connection, Object request);
+    void run_verb(std::uint64_t connection, const Object& request, const Asker& asker, Exchange& exchange);
+    void drop_late_ones();
+    void call_off_all();
+    void post(Delivery delivery);
+    void wake() noexcept;
+
+    ControlService& service_;
+    const base::Clock& clock_;
+    const ControlOptions options_;
+    const std::string path_;
+    const uid_t owner_;
+    os::Fd listening_;
+    os::Fd wake_;
+
+    // The loop's own.
+    std::map<std::uint64_t, Connection> connections_;
+    std::uint64_t last_connection_ = 0;
+    base::MonotonicTime accept_again_{};
+
+    std::mutex mutex_;
+    std::vector<Delivery> deliveries_;
+    std::atomic<bool> stopping_{false};
+    struct {
+        std::atomic<std::uint64_t> connections{0}, refused{0}, requests{0}, faulty{0}, timed_out{0};
+    } counts_;
+    WorkThreads quick_;
+    WorkThreads lengthy_;
+    std::thread thread_;
+};
+
+}  // namespace callgate::ledger

@@ -1,0 +1,84 @@
+#include "ledger/control/service.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "ledger/control/message.h"
+#include "ledger/control/verbs.h"
+
+namespace callgate::ledger {
+namespace {
+
+Result<Value> ping(Asked& asked) {
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return Value{{"v", kControlVersion}, {"pid", ::getpid()}, {"you", asked.asker.name}};
+}
+
+const Verb* find_verb(const Object& request) noexcept {
+    static constexpr std::array kOwn = {Verb{"ping", ping}};
+    const Value* word = request.if_contains("verb");
+    if (word == nullptr || !word->is_string()) return nullptr;
+    for (const auto verbs : {std::span<const Verb>(kOwn), approval_verbs(), call_verbs(), ledger_verbs()}) {
+        for (const Verb& verb : verbs) {
+            if (verb.name == std::string_view(word->get_string())) return &verb;
+        }
+    }
+    return nullptr;
+}
+
+// The verbs may tell without asking whether anybody listens.
+Meanwhile told_or_not(Meanwhile meanwhile) {
+    if (!meanwhile.progress) meanwhile.progress = [](std::uint64_t, std::uint64_t) { return true; };
+    if (!meanwhile.text) meanwhile.text = [](std::string_view) { return true; };
+    return meanwhile;
+}
+
+}  // namespace
+
+tl::unexpected<Error> no_such(std::string_view what, std::string_view id) {
+    return fail(ErrorCode::denied, fmt::format("There is no {} with the id '{}'.", what, id),
+                {{"reason", "not_found"}, {"id", id}});
+}
+
+Result<Value> as_answer(Result<Object> report) {
+    if (!report) return tl::unexpected(std::move(report.error()));
+    return Value(std::move(*report));
+}
+
+ControlService::ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock,
+                               EventSink told)
+    : ledger_(ledger), operations_(operations), clock_(clock), told_(std::move(told)) {}
+
+bool ControlService::takes_long(const Object& request) noexcept {
+    const Verb* verb = find_verb(request);
+    return verb != nullptr && verb->length == Verb::Length::lengthy;
+}
+
+Result<Value> ControlService::answer(const Object& request, const Asker& asker,
+                                     const Meanwhile& meanwhile) {
+    const Value* version = request.if_contains("v");
+    if (version == nullptr || !version->is_int64() || version->get_int64() != kControlVersion)
+        return fail(ErrorCode::invalid_arguments,
+                    fmt::format("The request's 'v' must be {}: the version of the control protocol that the "
+                                "owner of this ledger speaks.",
+                                kControlVersion),
+                    {{"reason", "version"}, {"speaks", kControlVersion}});
+    const Verb* verb = find_verb(request);
+    if (verb == nullptr)
+        return fail(
+            ErrorCode::invalid_arguments,
+            "The owner of this ledger does not know the verb that was asked for; it may be older than "
+            "the program that asks.",
+            {{"reason", "unknown_verb"}});
+    if (verb->whom == Verb::For::owner && !asker.is_owner)
+        return fail(ErrorCode::denied,
+                    fmt::format("{} is for the user whose ledger it is, and for root.", verb->name),
+                    {{"reason", "owner_only"}, {"verb", verb->name}});
+    Asked asked{RequestReader(request), asker, told_or_not(meanwhile), ledger_, operations_, clock_, told_};
+    return verb->run(asked);
+}
+
+}  // namespace callgate::ledger
