@@ -2,12 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/clock.h"
 #include "ledger/memory_ledger.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+#include "os/scratch_dir.h"
 
 namespace callgate::ledger::testing {
 
@@ -50,15 +58,86 @@ inline std::shared_ptr<const StoredOutcome> outcome(bool succeeded) {
     return made;
 }
 
-/// A ledger, two owners and a waiter nobody needs (the ledger in memory is always done at once).
-struct Bench {
-    explicit Bench(MemoryLedger::Options options = {}) : ledger(clock, options) {}
+/// Waits for an operation that is done later.
+class BlockingWaiter final : public Waiter {
+public:
+    void wake() override { woken_.release(); }
+    void wait() { woken_.acquire(); }
 
-    base::ManualClock clock;
+private:
+    std::counting_semaphore<> woken_{0};
+};
+
+/// The ledger in memory.
+struct InMemory {
+    static constexpr bool kKeepsHistory = false;  // what ended without a key is gone
+
+    explicit InMemory(std::shared_ptr<base::ManualClock> time, MemoryLedger::Options options = {})
+        : clock(std::move(time)), ledger(*clock, options) {}
+    InMemory(std::shared_ptr<base::ManualClock> time, std::chrono::seconds key_ttl,
+             std::chrono::seconds tombstone_ttl)
+        : InMemory(std::move(time), ttls(key_ttl, tombstone_ttl)) {}
+
+    static MemoryLedger::Options ttls(std::chrono::seconds key_ttl, std::chrono::seconds tombstone_ttl) {
+        MemoryLedger::Options options;
+        options.key_ttl = key_ttl;
+        options.tombstone_ttl = tombstone_ttl;
+        return options;
+    }
+
+    std::shared_ptr<base::ManualClock> clock;
     MemoryLedger ledger;
-    CountingWaiter waiter;
+};
+
+/// The ledger in a SQLite file, in a directory of its own.
+struct InFile {
+    static constexpr bool kKeepsHistory = true;
+
+    template <class... More>
+    explicit InFile(std::shared_ptr<base::ManualClock> time, More... more)
+        : held(open(std::move(time), more...)), ledger(*held) {}
+
+    std::shared_ptr<SqliteLedger> open(std::shared_ptr<base::ManualClock> time,
+                                       std::chrono::seconds key_ttl = std::chrono::hours(24),
+                                       std::chrono::seconds tombstone_ttl = std::chrono::hours(720)) {
+        SqliteOptions options;
+        options.directory = directory.path() + "/ledger";
+        options.clock = std::move(time);
+        options.kept.key_ttl = key_ttl;
+        options.kept.tombstone_ttl = tombstone_ttl;
+        auto opened = SqliteLedger::open(std::move(options));
+        if (!opened) throw std::runtime_error(opened.error().message);
+        return *opened;
+    }
+
+    os::ScratchDir directory;
+    std::shared_ptr<SqliteLedger> held;
+    SqliteLedger& ledger;
+};
+
+/// A ledger and two owners.
+template <class Held>
+struct BenchOf {
+    template <class... Options>
+    explicit BenchOf(Options... options) : held(time, options...), ledger(held.ledger) {}
+
+    std::shared_ptr<base::ManualClock> time = std::make_shared<base::ManualClock>();
+    base::ManualClock& clock = *time;
+    Held held;
+    decltype(Held::ledger)& ledger;
+    BlockingWaiter waiter;
     OwnerId owner = ledger.register_owner();
     OwnerId other = ledger.register_owner();
+
+    void wait_for(Io io) {
+        if (io == Io::pending) waiter.wait();
+    }
+
+    /// Nothing holds the call or its key any more, whether or not it can still be looked at.
+    bool is_free(std::uint64_t call) {
+        const auto row = ledger.find(call_id(call));
+        return Held::kKeepsHistory ? row && is_end(row->state) && row->state != CallState::unknown : !row;
+    }
 
     ClaimRequest request(std::uint64_t call, std::string key, EffectClass effect = EffectClass::unsafe,
                          std::string_view what = "request") const {
@@ -76,7 +155,7 @@ struct Bench {
 
     ClaimReply claim(ClaimRequest asked) {
         ClaimReply reply;
-        ledger.claim(std::move(asked), reply, waiter);
+        wait_for(ledger.claim(std::move(asked), reply, waiter));
         return reply;
     }
     ClaimReply claim(std::uint64_t call, std::string key, EffectClass effect = EffectClass::unsafe,
@@ -93,7 +172,7 @@ struct Bench {
 
     PeekReply peek(std::string key, std::string_view what = "request") {
         PeekReply reply;
-        ledger.peek(key_of(std::move(key)), print_of(what), reply, waiter);
+        wait_for(ledger.peek(key_of(std::move(key)), print_of(what), reply, waiter));
         return reply;
     }
 
@@ -105,7 +184,7 @@ struct Bench {
         asked.definition_hash = base::sha256("definition");
         asked.events.push_back(event("tool_call.attempted", asked.call_id));
         DispatchReply reply;
-        ledger.dispatch(std::move(asked), reply, waiter);
+        wait_for(ledger.dispatch(std::move(asked), reply, waiter));
         return reply;
     }
 
@@ -118,9 +197,9 @@ struct Bench {
         asked.end = end;
         asked.last = last;
         asked.outcome = outcome(end == AttemptEnd::succeeded);
-        asked.events.push_back(event("tool_call.ended", asked.call_id));
+        asked.events.push_back(event("tool_call.succeeded", asked.call_id));
         SettleReply reply;
-        ledger.settle(std::move(asked), reply, waiter);
+        wait_for(ledger.settle(std::move(asked), reply, waiter));
         return reply;
     }
 
@@ -132,7 +211,7 @@ struct Bench {
         asked.outcome = outcome(true);
         asked.events.push_back(event("tool_call.reconciled", asked.call_id));
         ConcludeReply reply;
-        ledger.conclude(std::move(asked), reply, waiter);
+        wait_for(ledger.conclude(std::move(asked), reply, waiter));
         return reply;
     }
 
@@ -148,7 +227,7 @@ struct Bench {
         asked.fingerprint = print_of(what);
         asked.events.push_back(event("gate.required"));
         OpenApprovalReply reply;
-        ledger.open_approval(std::move(asked), reply, waiter);
+        wait_for(ledger.open_approval(std::move(asked), reply, waiter));
         return reply;
     }
 
@@ -166,11 +245,17 @@ struct Bench {
         return claim(std::move(asked));
     }
 
+    /// Of the callers' events; what the ledger says of itself is left out.
     std::vector<std::string> audit_types() {
         std::vector<std::string> types;
-        for (const AuditEvent& e : ledger.audit({})) types.emplace_back(e.type);
+        for (const AuditEvent& e : ledger.audit({})) {
+            if (e.stage != "ledger" && e.stage != "recovery") types.emplace_back(e.type);
+        }
         return types;
     }
 };
+
+using Bench = BenchOf<InMemory>;
+using Benches = ::testing::Types<BenchOf<InMemory>, BenchOf<InFile>>;
 
 }  // namespace callgate::ledger::testing

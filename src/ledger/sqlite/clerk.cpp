@@ -449,7 +449,7 @@ Result<Clerk::Recovered> Clerk::take_over_orphans(const CallId& after, std::size
         const bool unknown = row.state == CallState::unknown;
         ++(unknown ? done.unknown : done.freed);
         const AuditEvent told =
-            event_about(row, unknown ? "tool_call.unknown" : "tool_call.cancelled",
+            event_about(row, unknown ? "tool_call.unknown" : "tool_call.gap",
                         unknown ? "Its owner ended while it ran." : "Its owner ended before it was sent.");
         auto number = book_->record(told);
         if (!number) return pass_on(number.error());

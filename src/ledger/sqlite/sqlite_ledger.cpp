@@ -250,6 +250,8 @@ std::optional<CallRow> SqliteLedger::find(const CallId& call_id) {
     if (!reader) return std::nullopt;
     auto found = (*reader)->calls.by_id(call_id);
     if (!found || !*found) return std::nullopt;
+    const base::WallTime expires = (*found)->row.expires_at;
+    if (expires != base::WallTime() && expires <= engine_->time->steady()) return std::nullopt;
     if (!(*reader)->calls.load_outcome(**found)) return std::nullopt;
     return std::move((*found)->row);
 }

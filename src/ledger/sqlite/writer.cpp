@@ -197,9 +197,9 @@ void Writer::commit(Jobs& jobs) {
         counts_.largest_batch = std::max<std::uint64_t>(counts_.largest_batch, jobs.size());
     }
     taken_count_ = 0;
+    if (on_commit_) on_commit_(std::move(news));
     for (auto& job : jobs) job->finish(nullptr);
     jobs.clear();
-    if (on_commit_) on_commit_(std::move(news));
 }
 
 std::optional<Error> Writer::ended() const {

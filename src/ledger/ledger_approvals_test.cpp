@@ -18,8 +18,12 @@ std::string reason_of(const Error& error) {
     return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
 }
 
-TEST(MemoryLedgerApprovals, AnApprovalIsUsedUpByTheClaimOrNeitherHappens) {
-    Bench b;
+template <class B>
+class LedgerApprovals : public ::testing::Test {};
+TYPED_TEST_SUITE(LedgerApprovals, Benches);
+
+TYPED_TEST(LedgerApprovals, AnApprovalIsUsedUpByTheClaimOrNeitherHappens) {
+    TypeParam b;
     const OpenApprovalReply asked = b.ask("ap", "call-1");
     EXPECT_FALSE(asked.joined);
     EXPECT_EQ(asked.approval.state, ApprovalState::pending);
@@ -40,8 +44,8 @@ TEST(MemoryLedgerApprovals, AnApprovalIsUsedUpByTheClaimOrNeitherHappens) {
     EXPECT_THAT(b.audit_types(), ElementsAre("gate.required", "gate.approved", "tool_call.attempted"));
 }
 
-TEST(MemoryLedgerApprovals, AReplayNeedsNoApprovalAndUsesNoneUp) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AReplayNeedsNoApprovalAndUsesNoneUp) {
+    TypeParam b;
     b.claim(1, "k");
     b.settle(1, AttemptEnd::succeeded);
     b.ask("ap", "call-1");
@@ -50,8 +54,8 @@ TEST(MemoryLedgerApprovals, AReplayNeedsNoApprovalAndUsesNoneUp) {
     EXPECT_EQ(b.ledger.approval("ap")->state, ApprovalState::approved);
 }
 
-TEST(MemoryLedgerApprovals, AnApprovalThatDoesNotFitLeavesATakenOverCallAsItWas) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AnApprovalThatDoesNotFitLeavesATakenOverCallAsItWas) {
+    TypeParam b;
     b.claim_as(b.owner, 1, "k", EffectClass::keyed, false);
     b.ledger.owner_gone(b.owner);
     ClaimRequest asked = b.request(2, "k", EffectClass::keyed);
@@ -62,8 +66,8 @@ TEST(MemoryLedgerApprovals, AnApprovalThatDoesNotFitLeavesATakenOverCallAsItWas)
     EXPECT_EQ(b.ledger.find(call_id(1))->owner, b.owner);
 }
 
-TEST(MemoryLedgerApprovals, AnApprovalServesOnlyItsTenantItsRequesterAndItsCall) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AnApprovalServesOnlyItsTenantItsRequesterAndItsCall) {
+    TypeParam b;
     b.ask("ap", "call-1");
     ASSERT_TRUE(b.approve("ap"));
     ClaimRequest tenant = b.request(1, "k");
@@ -80,8 +84,8 @@ TEST(MemoryLedgerApprovals, AnApprovalServesOnlyItsTenantItsRequesterAndItsCall)
     EXPECT_EQ(b.claim_with("ap", 1, "k").approval, ApprovalVerdict::ok);
 }
 
-TEST(MemoryLedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
+    TypeParam b;
     b.ask("one", "call-1", {}, "request");
     b.ask("two", "call-2", {}, "request 2");
     ASSERT_TRUE(b.approve("one"));
@@ -92,8 +96,8 @@ TEST(MemoryLedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
     EXPECT_THAT(b.ledger.approvals(ApprovalState::pending), IsEmpty());
 }
 
-TEST(MemoryLedgerApprovals, ARepeatOfTheSameRequestJoinsTheOpenApproval) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, ARepeatOfTheSameRequestJoinsTheOpenApproval) {
+    TypeParam b;
     b.ask("ap", "call-1");
     const OpenApprovalReply repeat = b.ask("ap2", "call-2");
     EXPECT_TRUE(repeat.joined);
@@ -107,8 +111,8 @@ TEST(MemoryLedgerApprovals, ARepeatOfTheSameRequestJoinsTheOpenApproval) {
     EXPECT_TRUE(b.ask("ap3", "call-3").joined);
 }
 
-TEST(MemoryLedgerApprovals, AnotherRequesterRequestOrKeyOpensItsOwnApproval) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AnotherRequesterRequestOrKeyOpensItsOwnApproval) {
+    TypeParam b;
     b.ask("ap", "call-1", "k");
     EXPECT_FALSE(b.ask("ap2", "call-2", "k2").joined);
     EXPECT_FALSE(b.ask("ap3", "call-3", "").joined);
@@ -121,8 +125,8 @@ TEST(MemoryLedgerApprovals, AnotherRequesterRequestOrKeyOpensItsOwnApproval) {
     EXPECT_THAT(listed, ElementsAre("ap", "ap2", "ap3", "ap4", "ap5"));
 }
 
-TEST(MemoryLedgerApprovals, ADecidedUsedExpiredOrRevokedApprovalIsNotJoined) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, ADecidedUsedExpiredOrRevokedApprovalIsNotJoined) {
+    TypeParam b;
     b.ask("denied", "c1");
     ASSERT_TRUE(b.approve("denied", "bob", false));
     EXPECT_FALSE(b.ask("used", "c2").joined);
@@ -136,14 +140,14 @@ TEST(MemoryLedgerApprovals, ADecidedUsedExpiredOrRevokedApprovalIsNotJoined) {
     EXPECT_FALSE(b.ask("new", "c5").joined);
 }
 
-TEST(MemoryLedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
+    TypeParam b;
     OpenApprovalRequest asked;
     asked.approval.id = "ap";
     asked.approval.requester = "agent";
     asked.approval.approvals_needed = 2;
     OpenApprovalReply reply;
-    b.ledger.open_approval(asked, reply, b.waiter);
+    b.wait_for(b.ledger.open_approval(asked, reply, b.waiter));
     EXPECT_EQ(reason_of(b.approve("nothing").error()), "denied/not_found");
     EXPECT_EQ(reason_of(b.approve("ap", "Agent").error()), "denied/self_approval");
     EXPECT_TRUE(b.approve("ap", "bob"));
@@ -153,40 +157,16 @@ TEST(MemoryLedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
     EXPECT_THAT(b.audit_types(), ElementsAre("gate.approved", "gate.approved"));
 }
 
-TEST(MemoryLedgerApprovals, ApprovalsAreBoundedAndOpenOnesAreNeverPushedOut) {
-    MemoryLedger::Options options;
-    options.max_approvals = 2;
-    Bench b(options);
-    b.ask("a", "c1", {}, "1");
-    b.ask("b", "c2", {}, "2");
-    const OpenApprovalReply refused = b.ask("c", "c3", {}, "3");
-    ASSERT_TRUE(refused.error);
-    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/approvals_full");
-    ASSERT_TRUE(b.approve("a", "bob", false));
-    EXPECT_FALSE(b.ask("c", "c3", {}, "3").error);
-    EXPECT_FALSE(b.ledger.approval("a"));
-    EXPECT_FALSE(b.ledger.approval_of_call("c1"));
-    EXPECT_TRUE(b.ledger.approval("b"));
-}
-
-TEST(MemoryLedgerApprovals, AnApprovalLivesADayAtMostAndHasAnIdOfItsOwn) {
-    Bench b;
+TYPED_TEST(LedgerApprovals, AnApprovalLivesADayAtMostAndHasAnIdOfItsOwn) {
+    TypeParam b;
     OpenApprovalRequest asked;
     asked.approval.id = "ap";
     asked.lifetime = 48h;
     OpenApprovalReply reply;
-    b.ledger.open_approval(asked, reply, b.waiter);
+    b.wait_for(b.ledger.open_approval(asked, reply, b.waiter));
     EXPECT_EQ(reply.approval.expires_at - reply.approval.created_at, 24h);
     EXPECT_EQ(reason_of(*b.ask("ap", "c1").error), "internal/bad_approval_id");
     EXPECT_EQ(reason_of(*b.ask("", "c1").error), "internal/bad_approval_id");
-}
-
-TEST(MemoryLedgerApprovals, AnOldApprovalThatIsOfNoUseIsClearedAway) {
-    Bench b;
-    b.ask("old", "c1", {}, "1");
-    b.clock.advance(15min + 24h);
-    b.ask("new", "c2", {}, "2");
-    EXPECT_FALSE(b.ledger.approval("old"));
 }
 
 }  // namespace
