@@ -38,6 +38,12 @@ seed-tests: ## the requirements of the systems that Callgate unites, row by row
 	@$(call build,asan,--target seeds_test)
 	@tests/seeds/run.py build/asan/bin/seeds_test
 
+.PHONY: model
+model: ## the ledger's rules explored exhaustively: every invariant in every state (MODEL=--thorough)
+	@tools/setup.sh build test
+	@$(call build,asan,--target state_model)
+	@build/asan/bin/state_model $(MODEL)
+
 .PHONY: schema-suite
 schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
 	@tools/setup.sh build test bench
@@ -108,6 +114,7 @@ soak: ## the long versions: fuzzing for ten minutes a target, differential, suit
 	@$(MAKE) test
 	@$(MAKE) clang
 	@$(MAKE) tidy
+	@$(MAKE) model MODEL=--thorough
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
 	@$(MAKE) bench-schema
