@@ -1,6 +1,8 @@
 #include "secrets/exec_helper.h"
 
 #include <csignal>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -165,6 +167,42 @@ TEST_F(ExecHelperTest, WhatIsRevokedIsAskedForAgainAtOnce) {
     EXPECT_EQ(ask("slack", "token"), "other value");
     helper.revoke_all();
     EXPECT_EQ(ask(), "third value");
+}
+
+// Does something else while the helper is being asked.
+class BusyLauncher final : public os::ProcessLauncher {
+public:
+    explicit BusyLauncher(os::ProcessLauncher& inner) : inner_(inner) {}
+    Result<std::unique_ptr<os::Process>> launch(const os::ProcessSpec& spec) override {
+        auto launched = inner_.launch(spec);
+        meanwhile();
+        return launched;
+    }
+    std::function<void()> meanwhile;
+
+private:
+    os::ProcessLauncher& inner_;
+};
+
+TEST_F(ExecHelperTest, AnAnswerThatWasUnderWayWhenRevokedIsNotKept) {
+    BusyLauncher busy(launcher);
+    ExecHelper asked(busy, clock, options());
+    busy.meanwhile = [&] { asked.revoke("github", "token"); };
+    answers("first value");
+    answers("second value");
+    EXPECT_EQ(asked.ask("github", "token")->view(), "first value");
+    EXPECT_EQ(asked.ask("github", "token")->view(), "second value");
+}
+
+TEST_F(ExecHelperTest, AHelperThatClosedItsInputDoesNotEndThisProcess) {
+    BusyLauncher busy(launcher);
+    ExecHelper asked(busy, clock, options());
+    busy.meanwhile = [&] { launcher.records().front()->input.reset(); };
+    answers("the value of it");
+    EXPECT_EQ(asked.ask("github", "token")->view(), "the value of it");
+    sigset_t pending;
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGPIPE), 0) << "nor later";
 }
 
 TEST_F(ExecHelperTest, NothingIsKeptWhereTheOperatorSaysSo) {
