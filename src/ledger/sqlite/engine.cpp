@@ -224,6 +224,22 @@ Result<void> SqliteLedger::Engine::begin_chain() {
     return {};
 }
 
+// The first event of a log names its key; a later start only says that it is one.
+Result<void> SqliteLedger::Engine::record_opening() {
+    if (book->chain().head().size() != 0) {
+        auto number =
+            book->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
+        if (!number) return tl::unexpected(std::move(number.error()));
+        return {};
+    }
+    const std::string vkey = notary->signer().key().vkey();
+    KeyNames keys;
+    keys.key = vkey;
+    auto number = book->record(own_event("audit.opened", ""), {}, keys);
+    if (!number) return tl::unexpected(std::move(number.error()));
+    return put_meta("audit_key", vkey);
+}
+
 // What the last owner left, and that we have begun, in one transaction after the other; nobody else is here
 // yet.
 Result<void> SqliteLedger::Engine::recover() {
@@ -235,13 +251,7 @@ Result<void> SqliteLedger::Engine::recover() {
         if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
         const auto step = [&]() -> Result<void> {
             if (!opened) {
-                const std::string vkey = notary->signer().key().vkey();
-                KeyNames keys;
-                keys.key = vkey;
-                auto number = book->record(
-                    own_event("audit.opened", recovery.unclean ? "after an unclean stop" : ""), {}, keys);
-                if (!number) return tl::unexpected(std::move(number.error()));
-                if (auto kept = put_meta("audit_key", vkey); !kept) return kept;
+                if (auto told = record_opening(); !told) return told;
                 opened = true;
             }
             auto done = clerk->take_over_orphans(after, kRecoveredAtOnce);
@@ -284,10 +294,10 @@ void SqliteLedger::Engine::close() {
             if (auto put = put_meta("clean", 1); !put) return tl::unexpected(std::move(put.error()));
             return true;
         });
-        const bool ended = writer->trouble().has_value();
         writer->stop();
         // After a failed sync nothing may be written any more, by closing neither.
-        if (ended) sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+        if (writer->trouble())
+            sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
         writer.reset();
     } else if (database.raw() != nullptr) {
         sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

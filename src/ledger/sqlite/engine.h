@@ -97,6 +97,7 @@ private:
     Result<void> settle_identity();
     Result<void> check_file(bool unclean);
     Result<void> begin_chain();
+    Result<void> record_opening();
     Result<void> recover();
     Result<void> quick_check(Database& connection);
     Result<void> put_meta(std::string_view name, std::string_view text);

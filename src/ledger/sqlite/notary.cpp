@@ -9,7 +9,8 @@ namespace callgate::ledger {
 
 Result<std::string> Notary::sign(Book& book) {
     const std::uint64_t size = book.chain().head().size();
-    if (size == signed_size_) return std::string();
+    // A rotation is committed before the first checkpoint that both keys sign.
+    if (size == signed_size_ || rotating_) return std::string();
     std::string note = signer_.sign(size, book.chain().root());
     if (auto stored = book.audit.add_checkpoint(size, note); !stored)
         return tl::unexpected(std::move(stored.error()));
@@ -28,8 +29,7 @@ Result<void> Notary::before_commit(Clerk& clerk) {
     seen_size_ = size;
     const bool due = size >= signed_size_ + kEvents ||
                      (size > signed_size_ && std::chrono::steady_clock::now() >= last_ + kInterval);
-    // A rotation is committed before the first checkpoint that both keys sign.
-    if (!due || rotating_ || pending_size_ == size) return {};
+    if (!due || pending_size_ == size) return {};
     auto note = sign(clerk.book());
     if (!note) return tl::unexpected(std::move(note.error()));
     return {};

@@ -27,7 +27,8 @@ public:
     void committed(bool done) override;
     std::optional<std::chrono::nanoseconds> wakes_in() override;
 
-    /// Signs now whatever is unsigned. The note, "" if there is nothing new. Inside a transaction.
+    /// Signs now whatever is unsigned. The note, "" if there is nothing new, or the transaction changes the
+    /// key. Inside a transaction.
     Result<std::string> sign(Book& book);
 
     AuditSigner& signer() noexcept { return signer_; }

@@ -103,6 +103,7 @@ Result<Object> SqliteLedger::stats() {
         {"check", Object{{"state", name_of(engine_->health.load())}}},
         {"writer", Object{{"commits", counts.commits},
                           {"jobs", counts.jobs},
+                          {"waiting", counts.waiting},
                           {"batched_events", counts.batched_events},
                           {"largest_batch", counts.largest_batch},
                           {"refused", counts.refused},

@@ -117,7 +117,9 @@ std::optional<Error> Writer::trouble() const {
 
 Writer::Counts Writer::counts() const {
     const std::lock_guard lock(mutex_);
-    return counts_;
+    Counts counts = counts_;
+    counts.waiting = waiting_.size();
+    return counts;
 }
 
 // When there is something to do though no job comes.

@@ -88,6 +88,7 @@ public:
     struct Counts {
         std::uint64_t commits = 0;
         std::uint64_t jobs = 0;
+        std::uint64_t waiting = 0;  ///< now
         std::uint64_t batched_events = 0;
         std::uint64_t refused = 0;
         std::uint64_t largest_batch = 0;

@@ -1,0 +1,218 @@
+// For tests: a durable ledger that can be closed and opened again, on a disk that fails when told to, and
+// short ways to ask it. Whoever asks waits for the answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "ledger/audit/verify.h"
+#include "ledger/ledger_testing.h"
+#include "ledger/sqlite/faulty_vfs.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+#include "os/file_ops.h"
+#include "os/scratch_dir.h"
+
+namespace callgate::ledger::testing {
+
+/// Woken once per operation.
+class Turn final : public Waiter {
+public:
+    void wake() override { woken_.release(); }
+    void wait_for(Io io) {
+        if (io == Io::pending) woken_.acquire();
+    }
+
+private:
+    std::counting_semaphore<> woken_{0};
+};
+
+/// Keeps the ledger's own thread until it is let go.
+class Holding final : public Waiter {
+public:
+    void wake() override {
+        held_.release();
+        let_go_.acquire();
+    }
+    void until_held() { held_.acquire(); }
+    void let_go() { let_go_.release(); }
+
+private:
+    std::binary_semaphore held_{0};
+    std::binary_semaphore let_go_{0};
+};
+
+inline std::string reason_of(const std::optional<Error>& error) {
+    if (!error) return "";
+    const auto* reason = error->details.if_contains("reason");
+    return reason != nullptr && reason->is_string() ? std::string(reason->get_string()) : "-";
+}
+
+inline bool is_stopped(const std::optional<Error>& error) {
+    return error && error->details.contains("stopped");
+}
+
+/// Nothing that was on the record has changed, and everything fits together. What is wrong, "" if nothing.
+inline std::string faults_of(SqliteLedger& ledger) {
+    auto reader = ledger.read_audit();
+    if (!reader) return "the audit cannot be read: " + reader.error().message;
+    const auto report = verify_audit(**reader, {});
+    if (!report) return "the audit cannot be verified: " + report.error().message;
+    if (report->verdict() == AuditVerdict::broken) return "the audit is broken: " + report->summary();
+    const auto checked = ledger.check({});
+    if (!checked) return "it cannot be checked: " + checked.error().message;
+    if (!checked->at("ok").as_bool()) return "the check found " + json::write(*checked);
+    return "";
+}
+
+struct Desk {
+    using Change = std::function<void(SqliteOptions&)>;
+
+    explicit Desk(Change change = {}) : change_(std::move(change)) {}
+    ~Desk() { close(); }
+    Desk(const Desk&) = delete;
+    Desk& operator=(const Desk&) = delete;
+
+    os::ScratchDir scratch{os::quick_directory()};
+    const std::string directory = scratch.file("ledger");
+    FaultyVfs vfs;
+    std::shared_ptr<base::ManualClock> clock = std::make_shared<base::ManualClock>();
+    std::shared_ptr<SqliteLedger> ledger;
+    OwnerId owner = 0;
+    Turn turn;
+
+    /// On the faulty disk, or on the usual one.
+    std::optional<Error> open(bool faulty = true) {
+        close();
+        SqliteOptions options;
+        options.directory = directory;
+        options.clock = clock;
+        options.writer.retry_when_full = std::chrono::milliseconds(1);
+        if (change_) change_(options);
+        if (faulty) options.vfs = vfs.name();
+        auto opened = SqliteLedger::open(std::move(options));
+        if (!opened) return opened.error();
+        ledger = std::move(*opened);
+        owner = ledger->register_owner();
+        return std::nullopt;
+    }
+    void close() { ledger.reset(); }
+
+    ClaimRequest request(std::uint64_t call, std::string key,
+                         EffectClass effect = EffectClass::unsafe) const {
+        ClaimRequest made;
+        made.row.key = key_of(std::move(key));
+        made.row.call_id = call_id(call);
+        made.row.fingerprint = print_of("request");
+        made.row.effect = effect;
+        made.row.owner = owner;
+        made.row.definition_hash = base::sha256("definition");
+        made.row.action = "call";
+        made.row.arguments = std::make_shared<const Value>(Object{{"call", call}});
+        made.events.push_back(event("tool_call.attempted", made.row.call_id));
+        return made;
+    }
+    ClaimReply claim(ClaimRequest asked) {
+        ClaimReply reply;
+        turn.wait_for(ledger->claim(std::move(asked), reply, turn));
+        return reply;
+    }
+    ClaimReply claim(std::uint64_t call, std::string key, EffectClass effect = EffectClass::unsafe) {
+        return claim(request(call, std::move(key), effect));
+    }
+    PeekReply peek(std::string key) {
+        PeekReply reply;
+        turn.wait_for(ledger->peek(key_of(std::move(key)), print_of("request"), reply, turn));
+        return reply;
+    }
+    DispatchReply dispatch(std::uint64_t call, std::uint32_t epoch = 1) {
+        DispatchRequest asked;
+        asked.call_id = call_id(call);
+        asked.epoch = epoch;
+        asked.owner = owner;
+        asked.definition_hash = base::sha256("definition");
+        asked.events.push_back(event("tool_call.attempted", asked.call_id));
+        DispatchReply reply;
+        turn.wait_for(ledger->dispatch(std::move(asked), reply, turn));
+        return reply;
+    }
+    SettleReply settle(std::uint64_t call, AttemptEnd end = AttemptEnd::succeeded) {
+        SettleRequest asked;
+        asked.call_id = call_id(call);
+        asked.attempt = 1;
+        asked.end = end;
+        auto stored = std::make_shared<StoredOutcome>(*outcome(end == AttemptEnd::succeeded));
+        stored->result.value = Object{{"answer", call}};
+        stored->call_id = asked.call_id;
+        asked.outcome = std::move(stored);
+        asked.events.push_back(event("tool_call.succeeded", asked.call_id));
+        SettleReply reply;
+        turn.wait_for(ledger->settle(std::move(asked), reply, turn));
+        return reply;
+    }
+    ConcludeReply conclude(std::uint64_t call, std::uint32_t epoch, Reconciliation::Verdict verdict) {
+        ConcludeRequest asked;
+        asked.call_id = call_id(call);
+        asked.epoch = epoch;
+        asked.verdict = verdict;
+        asked.outcome = outcome(true);
+        asked.events.push_back(event("tool_call.reconciled", asked.call_id));
+        ConcludeReply reply;
+        turn.wait_for(ledger->conclude(std::move(asked), reply, turn));
+        return reply;
+    }
+    OpenApprovalReply ask(std::string id, std::uint64_t call) {
+        OpenApprovalRequest asked;
+        asked.approval.id = id;
+        asked.approval.call_id = "call of " + id;
+        asked.approval.tenant = "acme";
+        asked.approval.requester = "agent";
+        asked.approval.tool = "mail/send";
+        asked.approval.digest = "digest of " + id;
+        asked.fingerprint = print_of(id);
+        asked.events.push_back(event("gate.required", call_id(call)));
+        OpenApprovalReply reply;
+        turn.wait_for(ledger->open_approval(std::move(asked), reply, turn));
+        return reply;
+    }
+    Result<Approval> vote(std::string_view id, bool yes = true) {
+        Vote cast;
+        cast.approver = "bob";
+        cast.approve = yes;
+        return ledger->vote(id, std::move(cast), unseen(event(yes ? "gate.approved" : "gate.denied")));
+    }
+    ClaimReply claim_with(std::string approval, std::uint64_t call, std::string key) {
+        ClaimRequest asked = request(call, std::move(key));
+        asked.approval = ApprovalUse{approval, "digest of " + approval};
+        return claim(std::move(asked));
+    }
+    /// A read: on the record with the next batch.
+    std::optional<Error> record(std::string_view type, std::uint64_t call = 0) {
+        AuditEvent told = event(type, call_id(call));
+        Reply reply;
+        turn.wait_for(ledger->record(told, reply, turn));
+        return reply.error;
+    }
+
+    std::optional<CallState> state_of(std::uint64_t call) {
+        const auto row = ledger->find(call_id(call));
+        return row ? std::optional(row->state) : std::nullopt;
+    }
+    /// How many events of this type are on the record about the call.
+    std::size_t events(std::string_view type, std::uint64_t call) {
+        std::size_t found = 0;
+        for (const AuditEvent& told : ledger->audit({})) {
+            if (told.type == type && told.call_id == call_id(call)) ++found;
+        }
+        return found;
+    }
+
+private:
+    Change change_;
+};
+
+}  // namespace callgate::ledger::testing

@@ -1,0 +1,248 @@
+// For tests: a file layer for SQLite that fails when told to. It passes every call on to the usual one,
+// except the chosen ones.
+//
+// A failed call does nothing; a short write does half of its work. Syncs are counted and answered, but not
+// passed on: what is tested is what is asked of a disk, not the disk. Each kind of call is a failpoint, too.
+//
+// Threads: may be used from any thread. Must outlive every connection that uses it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sqlite3.h>
+
+#include "base/failpoint.h"
+
+namespace callgate::ledger {
+
+class FaultyVfs {
+public:
+    enum class Op : std::uint8_t { open, read, write, truncate, sync, remove };
+    enum class File : std::uint8_t { database, log, other };
+    enum class Fault : std::uint8_t {
+        error,  ///< what a broken disk says
+        full,   ///< no space left; for a call that needs none, as `error`
+        half,   ///< half of a write, then no space is left
+        torn,   ///< half of a write, then the disk breaks
+    };
+
+    FaultyVfs() : inner_(sqlite3_vfs_find(nullptr)), vfs_(*inner_) {
+        static std::atomic<int> made{0};
+        name_ = "faulty-" + std::to_string(++made);
+        vfs_.pNext = nullptr;
+        vfs_.zName = name_.c_str();
+        vfs_.pAppData = this;
+        vfs_.szOsFile = static_cast<int>(sizeof(Handle)) + inner_->szOsFile;
+        vfs_.xOpen = &open;
+        vfs_.xDelete = &remove;
+        vfs_.xAccess = [](sqlite3_vfs* vfs, const char* path, int flags, int* out) {
+            return self(vfs).inner_->xAccess(self(vfs).inner_, path, flags, out);
+        };
+        vfs_.xFullPathname = [](sqlite3_vfs* vfs, const char* path, int size, char* out) {
+            return self(vfs).inner_->xFullPathname(self(vfs).inner_, path, size, out);
+        };
+        sqlite3_vfs_register(&vfs_, 0);
+    }
+    ~FaultyVfs() { sqlite3_vfs_unregister(&vfs_); }
+    FaultyVfs(const FaultyVfs&) = delete;
+    FaultyVfs& operator=(const FaultyVfs&) = delete;
+
+    const char* name() const noexcept { return name_.c_str(); }
+
+    /// The `on_call`-th such call from now (1 is the next) fails; with `repeat`, all later ones too.
+    void inject(Op op, File file, Fault fault, std::uint64_t on_call = 1, bool repeat = false) {
+        const std::lock_guard lock(mutex_);
+        armed_.push_back({Which{op, file}, fault, count(op, file) + on_call, repeat});
+    }
+    /// The same for the calls of every kind that change or open something, counted together.
+    void inject_any(Fault fault, std::uint64_t on_call, bool repeat = false) {
+        const std::lock_guard lock(mutex_);
+        armed_.push_back({std::nullopt, fault, changes_ + on_call, repeat});
+    }
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        armed_.clear();
+    }
+
+    std::uint64_t calls(Op op, File file) const {
+        const std::lock_guard lock(mutex_);
+        return count(op, file);
+    }
+    /// Of all files.
+    std::uint64_t calls(Op op) const {
+        return calls(op, File::database) + calls(op, File::log) + calls(op, File::other);
+    }
+    std::uint64_t faults() const {
+        const std::lock_guard lock(mutex_);
+        return faults_;
+    }
+
+private:
+    struct Which {
+        Op op;
+        File file;
+        bool operator==(const Which&) const = default;
+    };
+    struct Armed {
+        std::optional<Which> which;  // nothing: any that changes something
+        Fault fault;
+        std::uint64_t on_call;
+        bool repeat;
+    };
+    /// What SQLite holds for an open file; the inner file follows it in memory.
+    struct Handle {
+        sqlite3_file base;
+        FaultyVfs* owner;
+        File file;
+        sqlite3_file* inner() noexcept { return reinterpret_cast<sqlite3_file*>(this + 1); }
+    };
+
+    static FaultyVfs& self(sqlite3_vfs* vfs) { return *static_cast<FaultyVfs*>(vfs->pAppData); }
+    static Handle& handle(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
+    static sqlite3_file* inner(sqlite3_file* file) { return handle(file).inner(); }
+    static const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
+
+    std::uint64_t count(Op op, File file) const {
+        return calls_[static_cast<std::size_t>(op)][static_cast<std::size_t>(file)];
+    }
+
+    static std::optional<base::FailAction> failpoint(Op op, File file) {
+        switch (op) {
+            case Op::open: return CALLGATE_FAILPOINT_ACTION("vfs.open");
+            case Op::read: return CALLGATE_FAILPOINT_ACTION("vfs.read");
+            case Op::remove: return CALLGATE_FAILPOINT_ACTION("vfs.remove");
+            case Op::write:
+                if (file == File::log) return CALLGATE_FAILPOINT_ACTION("vfs.log_write");
+                if (file == File::database) return CALLGATE_FAILPOINT_ACTION("vfs.database_write");
+                return std::nullopt;
+            case Op::sync:
+                if (file == File::log) return CALLGATE_FAILPOINT_ACTION("vfs.log_sync");
+                if (file == File::database) return CALLGATE_FAILPOINT_ACTION("vfs.database_sync");
+                return std::nullopt;
+            case Op::truncate: break;
+        }
+        return std::nullopt;
+    }
+
+    /// Counts the call; the fault that is due, if any.
+    std::optional<Fault> due(Op op, File file) {
+        if (const auto action = failpoint(op, file)) {
+            if (*action == base::FailAction::enospc) return Fault::full;
+            return *action == base::FailAction::short_write ? Fault::half : Fault::error;
+        }
+        const std::lock_guard lock(mutex_);
+        const auto number = ++calls_[static_cast<std::size_t>(op)][static_cast<std::size_t>(file)];
+        if (op != Op::read) ++changes_;
+        for (const Armed& armed : armed_) {
+            if (armed.which ? *armed.which != Which{op, file} : op == Op::read) continue;
+            const std::uint64_t at = armed.which ? number : changes_;
+            if (at == armed.on_call || (armed.repeat && at > armed.on_call)) {
+                ++faults_;
+                return armed.fault;
+            }
+        }
+        return std::nullopt;
+    }
+
+    static int code_of(Op op, Fault fault) {
+        switch (op) {
+            case Op::open: return SQLITE_CANTOPEN;
+            case Op::read: return SQLITE_IOERR_READ;
+            case Op::write:
+                return fault == Fault::error || fault == Fault::torn ? SQLITE_IOERR_WRITE : SQLITE_FULL;
+            case Op::truncate: return SQLITE_IOERR_TRUNCATE;
+            case Op::sync: return SQLITE_IOERR_FSYNC;
+            case Op::remove: return SQLITE_IOERR_DELETE;
+        }
+        return SQLITE_IOERR;
+    }
+
+    static int open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags, int* out) {
+        FaultyVfs& owner = self(vfs);
+        Handle& opened = handle(file);
+        opened.base.pMethods = nullptr;
+        opened.owner = &owner;
+        opened.file = (flags & SQLITE_OPEN_MAIN_DB) != 0 ? File::database
+                      : (flags & SQLITE_OPEN_WAL) != 0   ? File::log
+                                                         : File::other;
+        if (const auto fault = owner.due(Op::open, opened.file)) return code_of(Op::open, *fault);
+        const int code = owner.inner_->xOpen(owner.inner_, path, opened.inner(), flags, out);
+        if (opened.inner()->pMethods != nullptr) opened.base.pMethods = &kMethods;
+        return code;
+    }
+    static int remove(sqlite3_vfs* vfs, const char* path, int sync_directory) {
+        FaultyVfs& owner = self(vfs);
+        const File file = std::string_view(path).ends_with("-wal") ? File::log : File::other;
+        if (const auto fault = owner.due(Op::remove, file)) return code_of(Op::remove, *fault);
+        return owner.inner_->xDelete(owner.inner_, path, sync_directory);
+    }
+    static int read(sqlite3_file* file, void* into, int size, sqlite3_int64 offset) {
+        if (const auto fault = handle(file).owner->due(Op::read, handle(file).file))
+            return code_of(Op::read, *fault);
+        return methods(file).xRead(inner(file), into, size, offset);
+    }
+    static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
+        const auto fault = handle(file).owner->due(Op::write, handle(file).file);
+        if (!fault) return methods(file).xWrite(inner(file), bytes, size, offset);
+        if (*fault == Fault::half || *fault == Fault::torn)
+            methods(file).xWrite(inner(file), bytes, size / 2, offset);
+        return code_of(Op::write, *fault);
+    }
+    static int truncate(sqlite3_file* file, sqlite3_int64 size) {
+        if (const auto fault = handle(file).owner->due(Op::truncate, handle(file).file))
+            return code_of(Op::truncate, *fault);
+        return methods(file).xTruncate(inner(file), size);
+    }
+    static int sync(sqlite3_file* file, int /*flags*/) {
+        const auto fault = handle(file).owner->due(Op::sync, handle(file).file);
+        return fault ? code_of(Op::sync, *fault) : SQLITE_OK;
+    }
+
+    static constexpr sqlite3_io_methods kMethods{
+        2,
+        [](sqlite3_file* file) { return methods(file).xClose(inner(file)); },
+        &read,
+        &write,
+        &truncate,
+        &sync,
+        [](sqlite3_file* file, sqlite3_int64* size) { return methods(file).xFileSize(inner(file), size); },
+        [](sqlite3_file* file, int level) { return methods(file).xLock(inner(file), level); },
+        [](sqlite3_file* file, int level) { return methods(file).xUnlock(inner(file), level); },
+        [](sqlite3_file* file, int* out) { return methods(file).xCheckReservedLock(inner(file), out); },
+        [](sqlite3_file* file, int op, void* argument) {
+            return methods(file).xFileControl(inner(file), op, argument);
+        },
+        [](sqlite3_file* file) { return methods(file).xSectorSize(inner(file)); },
+        [](sqlite3_file* file) { return methods(file).xDeviceCharacteristics(inner(file)); },
+        [](sqlite3_file* file, int page, int size, int extend, void volatile** out) {
+            return methods(file).xShmMap(inner(file), page, size, extend, out);
+        },
+        [](sqlite3_file* file, int offset, int n, int flags) {
+            return methods(file).xShmLock(inner(file), offset, n, flags);
+        },
+        [](sqlite3_file* file) { methods(file).xShmBarrier(inner(file)); },
+        [](sqlite3_file* file, int remove_it) { return methods(file).xShmUnmap(inner(file), remove_it); },
+        nullptr,
+        nullptr,
+    };
+
+    sqlite3_vfs* inner_;
+    sqlite3_vfs vfs_;
+    std::string name_;
+
+    mutable std::mutex mutex_;
+    std::array<std::array<std::uint64_t, 3>, 6> calls_{};
+    std::uint64_t changes_ = 0;
+    std::uint64_t faults_ = 0;
+    std::vector<Armed> armed_;
+};
+
+}  // namespace callgate::ledger

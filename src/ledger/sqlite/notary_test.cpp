@@ -1,0 +1,47 @@
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "ledger/sqlite/durable_testing.h"
+
+namespace callgate::ledger::testing {
+namespace {
+
+TEST(Notary, EveryStartGoesOnWithTheLogOfTheLast) {
+    Desk desk;
+    for (std::uint64_t start = 1; start <= 3; ++start) {
+        ASSERT_FALSE(desk.open());
+        ASSERT_FALSE(desk.claim(start, "k" + std::to_string(start)).error);
+        EXPECT_EQ(faults_of(*desk.ledger), "");
+    }
+    std::vector<std::string> types;
+    for (const AuditEvent& event : desk.ledger->audit({})) types.emplace_back(event.type);
+    EXPECT_EQ(std::ranges::count(types, "audit.opened"), 1);
+    EXPECT_EQ(types.front(), "audit.opened");
+    EXPECT_EQ(std::ranges::count(types, "ledger.opened"), 2);
+}
+
+TEST(Notary, ACheckpointInTheCommitOfARotationWaitsForBothKeys) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    Holding holding;
+    ClaimReply first;
+    desk.ledger->claim(desk.request(1, "k1"), first, holding);
+    holding.until_held();
+    // Both wait for the writer, in this order, so they are one commit.
+    std::thread rotates([&] { EXPECT_TRUE(desk.ledger->rotate_audit_key("bob")); });
+    while (desk.ledger->stats()->at("writer").at("waiting").to_number<int>() < 1) std::this_thread::yield();
+    std::thread signs([&] { EXPECT_TRUE(desk.ledger->checkpoint()); });
+    while (desk.ledger->stats()->at("writer").at("waiting").to_number<int>() < 2) std::this_thread::yield();
+    holding.let_go();
+    rotates.join();
+    signs.join();
+    EXPECT_EQ(desk.ledger->stats()->at("writer").at("largest_batch").to_number<int>(), 2);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+    ASSERT_FALSE(desk.open());
+    ASSERT_FALSE(desk.claim(2, "k2").error);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
+}  // namespace
+}  // namespace callgate::ledger::testing
