@@ -1,0 +1,26 @@
+// The statements that a durable unsafe call needs, run bare: prepared once, in batches, with the same bytes,
+// and nothing else. What group commit is measured against.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace callgate::bench {
+
+class BareSql {
+public:
+    /// A fresh file in `directory`, with the ledger's tables and settings.
+    explicit BareSql(const std::string& directory);
+    ~BareSql();
+
+    /// `calls` calls: one transaction claims them all, one settles them all.
+    void batch(std::size_t calls);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace callgate::bench
