@@ -5,24 +5,27 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "ledger/control/server.h"
+#include "ledger/control/service.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "pipeline/approvals_desk.h"
 #include "pipeline/core.h"
+#include "pipeline/projection.h"
 #include "pipeline/timers.h"
 
 namespace callgate {
 
 namespace {
 
-Result<std::shared_ptr<ledger::Ledger>> make_ledger(const RuntimeOptions& options,
-                                                    const pipeline::Parts& parts) {
+Result<void> make_ledger(const RuntimeOptions& options, pipeline::Parts& parts) {
     if (options.ledger_dir.empty()) {
         ledger::MemoryLedger::Options kept;
         kept.audit_kept = options.audit_kept;
         kept.key_ttl = options.key_ttl;
         kept.tombstone_ttl = options.tombstone_ttl;
-        return std::make_shared<ledger::MemoryLedger>(*parts.clock, kept);
+        parts.ledger = std::make_shared<ledger::MemoryLedger>(*parts.clock, kept);
+        return {};
     }
     ledger::SqliteOptions durable;
     durable.directory = options.ledger_dir;
@@ -32,7 +35,46 @@ Result<std::shared_ptr<ledger::Ledger>> make_ledger(const RuntimeOptions& option
     durable.reads_without_record = options.reads_without_record;
     durable.clock = parts.clock;
     durable.rng = parts.rng;
-    return ledger::SqliteLedger::open(std::move(durable));
+    durable.anchor_file = options.audit_anchor_file;
+    durable.anchor_command = options.audit_anchor_command;
+    auto opened = ledger::SqliteLedger::open(std::move(durable));
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    parts.ledger = *opened;
+    parts.operations = std::move(*opened);
+    return {};
+}
+
+/// Answers operators while this process owns the ledger; what they decide is told to the observers.
+class Office {
+public:
+    static Result<std::shared_ptr<Office>> open(Runtime::Core& core) {
+        auto office = std::make_shared<Office>(core);
+        ledger::ControlOptions options;
+        options.directory = core.options.ledger_dir;
+        auto server = ledger::ControlServer::start(office->service_, *core.parts.clock, std::move(options));
+        if (!server) return tl::unexpected(std::move(server.error()));
+        office->server_ = std::move(*server);
+        return office;
+    }
+    explicit Office(Runtime::Core& core)
+        : service_(*core.parts.ledger, *core.parts.operations, *core.parts.clock,
+                   [&core](const AuditEvent& event) { pipeline::project_audit(core, event); }) {}
+
+private:
+    ledger::ControlService service_;
+    std::unique_ptr<ledger::ControlServer> server_;
+};
+
+Result<std::shared_ptr<Runtime::Core>> make_core(RuntimeOptions options) {
+    auto parts = pipeline::real_parts(options);
+    if (!parts) return tl::unexpected(std::move(parts.error()));
+    auto core = std::make_shared<Runtime::Core>(std::move(options), std::move(*parts));
+    if (core->parts.operations && core->options.control_socket) {
+        auto office = Office::open(*core);
+        if (!office) return tl::unexpected(std::move(office.error()));
+        core->parts.office = std::move(*office);
+    }
+    return core;
 }
 
 }  // namespace
@@ -42,23 +84,21 @@ Result<pipeline::Parts> pipeline::real_parts(const RuntimeOptions& options) {
     parts.clock = std::make_shared<base::SystemClock>();
     parts.rng = std::make_shared<base::SystemRng>();
     parts.timers = std::make_shared<ThreadTimers>();
-    auto made = make_ledger(options, parts);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    parts.ledger = std::move(*made);
+    if (auto made = make_ledger(options, parts); !made) return tl::unexpected(std::move(made.error()));
     return parts;
 }
 
 Runtime::Runtime(RuntimeOptions options) {
-    auto parts = pipeline::real_parts(options);
-    if (!parts) throw std::runtime_error(parts.error().message);
-    core_ = std::make_shared<Core>(std::move(options), std::move(*parts));
+    auto core = make_core(std::move(options));
+    if (!core) throw std::runtime_error(core.error().message);
+    core_ = std::move(*core);
     approvals_ = std::make_unique<pipeline::ApprovalsDesk>(core_);
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
-    auto parts = pipeline::real_parts(options);
-    if (!parts) return tl::unexpected(std::move(parts.error()));
-    return std::make_unique<Runtime>(std::make_shared<Core>(std::move(options), std::move(*parts)));
+    auto core = make_core(std::move(options));
+    if (!core) return tl::unexpected(std::move(core.error()));
+    return std::make_unique<Runtime>(std::move(*core));
 }
 
 Runtime::Runtime(std::shared_ptr<Core> core) : core_(std::move(core)) {

@@ -63,7 +63,12 @@ struct RuntimeOptions {
     std::string ledger_dir;
     bool strict_audit = false;          ///< durable: reads and refusals are on the disk before they are told
     bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
-    std::size_t audit_kept = 10'000;    ///< events the in-memory ledger keeps
+    /// Durable: who else keeps the audit's signed checkpoints, so that a log that was cut short or made anew
+    /// shows: a file that only grows, best on another machine, or a command that gets each on standard input.
+    std::string audit_anchor_file;
+    std::vector<std::string> audit_anchor_command;
+    bool control_socket = true;       ///< durable: operators' verbs reach this process, over control.sock
+    std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
     std::chrono::hours key_ttl{24};
     std::chrono::hours tombstone_ttl{24 * 30};
     std::shared_ptr<SecretsStore> secrets;  ///< none: with_secret() fails

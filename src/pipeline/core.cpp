@@ -165,6 +165,7 @@ void Runtime::Core::not_waiting(pipeline::Call& call) {
 
 void Runtime::Core::close() {
     closing_.store(true, std::memory_order_release);
+    parts.office = nullptr;
     std::vector<std::shared_ptr<ledger::Waiter>> running;
     {
         const std::lock_guard lock(waiting_mutex_);

@@ -28,6 +28,7 @@
 #include "base/ids.h"
 #include "base/rng.h"
 #include "ledger/ledger.h"
+#include "ledger/operations.h"
 #include "pipeline/counters.h"
 #include "pipeline/log_line_text.h"
 #include "pipeline/timers.h"
@@ -47,6 +48,8 @@ struct Parts {
     std::shared_ptr<base::Rng> rng;
     std::shared_ptr<Timers> timers;
     std::shared_ptr<ledger::Ledger> ledger;
+    std::shared_ptr<ledger::Operations> operations;  ///< of a durable ledger; null: there is none
+    std::shared_ptr<void> office;                    ///< what serves operators; ends before the ledger
 };
 Result<Parts> real_parts(const RuntimeOptions& options);
 }  // namespace pipeline

@@ -68,6 +68,7 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
         return tl::unexpected(std::move(sound.error()));
     if (auto begun = e.begin_chain(); !begun) return tl::unexpected(std::move(begun.error()));
     if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
+    e.find_witnesses();
     e.writer = std::make_unique<Writer>(
         *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary);
     return engine;
@@ -276,6 +277,21 @@ Result<void> SqliteLedger::Engine::recover() {
     return {};
 }
 
+void SqliteLedger::Engine::find_witnesses() {
+    std::vector<std::unique_ptr<Witness>> witnesses;
+    if (!options.anchor_file.empty())
+        witnesses.push_back(std::make_unique<AnchorFile>(*options.files, options.anchor_file));
+    if (!options.anchor_command.empty()) {
+        launcher = std::make_unique<os::RealProcessLauncher>();
+        witnesses.push_back(
+            std::make_unique<WitnessCommand>(*launcher, options.anchor_command, options.anchor_timeout));
+    }
+    if (witnesses.empty()) return;
+    anchors = std::make_unique<Anchors>(std::move(witnesses));
+    notary->set_on_checkpoint(
+        [this](const std::string& note, std::uint64_t size) { anchors->submit(note, size); });
+}
+
 SqliteLedger::Engine::~Engine() {
     close();
 }
@@ -302,6 +318,7 @@ void SqliteLedger::Engine::close() {
     } else if (database.raw() != nullptr) {
         sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     }
+    anchors.reset();  // the last checkpoint is brought to them
     readers_.clear();
     clerk.reset();
     book.reset();

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "ledger/sqlite/anchors.h"
 #include "ledger/sqlite/clerk.h"
 #include "ledger/sqlite/notary.h"
 #include "ledger/sqlite/owner_lock.h"
@@ -46,6 +47,8 @@ public:
     std::optional<Book> book;
     std::optional<Clerk> clerk;
     std::optional<Notary> notary;
+    std::unique_ptr<os::ProcessLauncher> launcher;
+    std::unique_ptr<Anchors> anchors;  // null: nobody witnesses
     std::unique_ptr<Writer> writer;
     RecoveryReport recovery;
 
@@ -99,6 +102,7 @@ private:
     Result<void> begin_chain();
     Result<void> record_opening();
     Result<void> recover();
+    void find_witnesses();
     Result<void> quick_check(Database& connection);
     Result<void> put_meta(std::string_view name, std::string_view text);
     Result<void> put_meta(std::string_view name, std::int64_t number);

@@ -48,7 +48,7 @@ void Notary::committed(bool done) {
     signed_size_ = size;
     last_ = std::chrono::steady_clock::now();
     if (!rotating) (void)signer_.checkpointed();
-    if (on_checkpoint_) on_checkpoint_(note);
+    if (on_checkpoint_) on_checkpoint_(note, size);
 }
 
 std::optional<std::chrono::nanoseconds> Notary::wakes_in() {

@@ -18,7 +18,7 @@ namespace callgate::ledger {
 class Notary final : public Writer::Companion {
 public:
     /// After a checkpoint is on the disk: for those who keep a copy elsewhere. Must be quick.
-    using OnCheckpoint = std::function<void(const std::string& note)>;
+    using OnCheckpoint = std::function<void(const std::string& note, std::uint64_t size)>;
 
     Notary(AuditSigner signer, std::uint64_t signed_size, OnCheckpoint on_checkpoint)
         : signer_(std::move(signer)), signed_size_(signed_size), on_checkpoint_(std::move(on_checkpoint)) {}

@@ -41,7 +41,11 @@ struct SqliteOptions {
     bool reads_without_record = false;              ///< while nothing can be recorded, reads go on unrecorded
     std::optional<base::SealKey> key;               ///< instead of the file ledger.key
     std::uint64_t check_at_once_below = 16u << 20;  ///< bytes: a larger file is checked while calls go on
-    const char* vfs = nullptr;                      ///< SQLite's file layer, for tests
+    /// Who else keeps the audit's checkpoints (audit/anchor.h): a file that only grows, a command, or both.
+    std::string anchor_file;
+    std::vector<std::string> anchor_command;
+    std::chrono::milliseconds anchor_timeout{10'000};
+    const char* vfs = nullptr;  ///< SQLite's file layer, for tests
 
     // Seams; null means the real one.
     std::shared_ptr<base::Clock> clock;

@@ -115,6 +115,14 @@ Result<Object> SqliteLedger::stats() {
                          {"left_to_claims", start.left_to_claims},
                          {"milliseconds",
                           std::chrono::duration_cast<std::chrono::milliseconds>(start.took).count()}}}};
+    if (engine_->anchors) {
+        const Anchors::Standing anchored = engine_->anchors->standing();
+        Object& told = (out["anchors"] = Object{{"signed", anchored.offered},
+                                                {"witnessed", anchored.size},
+                                                {"failures", anchored.failures}})
+                           .as_object();
+        if (anchored.error) told["error"] = anchored.error->message;
+    }
     if (engine_->health.load() == Engine::Health::damaged)
         out["check"].as_object()["problem"] = engine_->health_detail;
     if (trouble) out["trouble"] = Object{{"message", trouble->message}, {"details", trouble->details}};

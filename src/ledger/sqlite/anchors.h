@@ -1,0 +1,64 @@
+// Brings each checkpoint to the witnesses (audit/anchor.h), away from the writer, which must not wait for
+// them.
+//
+// Only the newest matters: while a witness is slow, the ones between are passed over. What a witness did not
+// take is tried again with the next, or after a while. Where they stand is told, so that an operator sees a
+// witness that has fallen behind.
+//
+// Threads: may be used from any thread; has one of its own.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <callgate/error.h>
+
+#include "ledger/audit/anchor.h"
+
+namespace callgate::ledger {
+
+class Anchors {
+public:
+    struct Options {
+        std::chrono::milliseconds retry{1'000};
+
+        Options() {}
+    };
+
+    explicit Anchors(std::vector<std::unique_ptr<Witness>> witnesses, Options options = {});
+    /// What is still to be brought is brought once more, if it can be.
+    ~Anchors();
+
+    /// A signed note that is on the disk. Never waits.
+    void submit(std::string note, std::uint64_t size);
+
+    struct Standing {
+        std::uint64_t size = 0;      ///< of the last checkpoint that all witnesses have
+        std::uint64_t offered = 0;   ///< of the newest
+        std::uint64_t failures = 0;  ///< so far
+        std::optional<Error> error;  ///< the last one's, until all have taken one again
+    };
+    Standing standing() const;
+
+private:
+    void run();
+    bool bring(const std::string& note);
+
+    const std::vector<std::unique_ptr<Witness>> witnesses_;
+    const Options options_;
+    mutable std::mutex mutex_;
+    std::condition_variable wanted_;
+    std::optional<std::string> note_;  // the newest, not brought to all yet
+    Standing standing_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace callgate::ledger
