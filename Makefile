@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
+KILLS ?= 10000
+SEED ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
@@ -43,6 +45,12 @@ model: ## the ledger's rules explored exhaustively: every invariant in every sta
 	@tools/setup.sh build test
 	@$(call build,asan,--target state_model)
 	@build/asan/bin/state_model $(MODEL)
+
+.PHONY: crash
+crash: ## kill the owner of a durable ledger again and again, and check what is on the record (KILLS=10000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target crash)
+	@build/fault/bin/crash --kills $(KILLS) --seed $(SEED) --lanes $(JOBS)
 
 .PHONY: schema-suite
 schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
@@ -116,11 +124,12 @@ coverage: ## line and branch coverage of the tests, as a table and in build/cove
 	    --exclude-throw-branches --txt --html-details build/coverage/report/index.html build/coverage
 
 .PHONY: soak
-soak: ## the long versions: fuzzing for ten minutes a target, differential, suite, benches, both compilers, tidy
+soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, differential, benches, both compilers, tidy
 	@$(MAKE) test
 	@$(MAKE) clang
 	@$(MAKE) tidy
 	@$(MAKE) model MODEL=--thorough
+	@$(MAKE) crash
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
 	@$(MAKE) bench-schema
