@@ -1,0 +1,402 @@
+#include "ledger/sqlite/sqlite_ledger.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/ids.h"
+#include "ledger/audit/anchor.h"
+#include "ledger/sqlite/durable_testing.h"
+#include "ledger/sqlite/owner_lock.h"
+
+namespace callgate::ledger::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// What a process that dies now would leave: the files as they are, without a close.
+std::string left_behind(Desk& desk) {
+    const std::string copy = desk.scratch.file("left");
+    std::filesystem::create_directory(copy);
+    std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+    for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.key", "audit.key"})
+        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
+    return copy;
+}
+
+std::shared_ptr<SqliteLedger> open_at(const std::string& directory,
+                                      const std::shared_ptr<base::ManualClock>& clock) {
+    SqliteOptions options;
+    options.directory = directory;
+    options.clock = clock;
+    auto opened = SqliteLedger::open(std::move(options));
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? *opened : nullptr;
+}
+
+// Starts
+
+TEST(SqliteLedger, AnOutcomeIsReplayedByTheNextProcess) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    ASSERT_FALSE(desk.open());
+    EXPECT_FALSE(desk.ledger->recovery().unclean);
+    const ClaimReply again = desk.claim(2, "k");
+    EXPECT_EQ(again.verdict, ClaimVerdict::replay);
+    ASSERT_TRUE(again.row.outcome);
+    EXPECT_EQ(again.row.outcome->result.value, Value(Object{{"answer", 1}}));
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
+TEST(SqliteLedger, AnApprovalAndItsVotesOutliveTheProcessAndAreUsedOnce) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.ask("ap", 1);
+    ASSERT_FALSE(desk.open());
+    ASSERT_TRUE(desk.vote("ap"));
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(desk.ledger->approval("ap")->votes.at(0).approver, "bob");
+    EXPECT_EQ(desk.claim_with("ap", 2, "k").approval, ApprovalVerdict::ok);
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(desk.claim_with("ap", 3, "k3").approval, ApprovalVerdict::consumed);
+}
+
+TEST(SqliteLedger, ASpentKeyIsStillRefusedAfterAStart) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.clock->advance(25h);
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(desk.peek("k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(desk.claim(2, "k").verdict, ClaimVerdict::key_expired);
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(desk.claim(3, "k").verdict, ClaimVerdict::key_expired);
+}
+
+TEST(SqliteLedger, AClockSetBackBetweenTwoStartsNeitherFreesKeysNorKeepsApprovalsAlive) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.ask("ap", 1);
+    ASSERT_TRUE(desk.vote("ap"));
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.clock->advance(16min);
+    desk.close();
+    desk.clock->set_wall(base::ManualClock::kStart - 24h);
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(desk.claim_with("ap", 2, "k2").approval, ApprovalVerdict::expired);
+    EXPECT_EQ(desk.claim(3, "k").verdict, ClaimVerdict::replay);
+}
+
+// Crashes
+
+TEST(SqliteLedger, WhatADeadProcessHadSentBecomesByItsEffectClass) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "unsafe");
+    desk.claim(2, "tx", EffectClass::tx);
+    desk.claim(3, "keyed", EffectClass::keyed);
+    desk.claim(4, "verify", EffectClass::verify);
+    desk.claim(5, "read", EffectClass::read);
+    desk.claim(6, "");
+    desk.claim(7, "", EffectClass::verify);
+    desk.claim(8, "done");
+    desk.settle(8);
+    const auto next = open_at(left_behind(desk), desk.clock);
+    ASSERT_TRUE(next);
+    const RecoveryReport& found = next->recovery();
+    EXPECT_TRUE(found.unclean);
+    EXPECT_EQ(found.open_calls, 7u);
+    EXPECT_EQ(found.unknown, 4u);
+    EXPECT_EQ(found.left_to_claims, 3u);
+    for (const std::uint64_t call : {1u, 2u, 6u}) {
+        EXPECT_EQ(next->find(call_id(call))->state, CallState::unknown) << call;
+    }
+    EXPECT_EQ(next->find(call_id(8))->state, CallState::succeeded);
+    EXPECT_EQ(next->in_doubt().size(), 2u) << "both verify calls: their probe can tell";
+    EXPECT_EQ(faults_of(*next), "");
+}
+
+TEST(SqliteLedger, AStartAfterACrashIsOnTheRecordAndTheFileWasChecked) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    const auto next = open_at(left_behind(desk), desk.clock);
+    ASSERT_TRUE(next);
+    const auto stats = next->stats();
+    ASSERT_TRUE(stats);
+    EXPECT_EQ(stats->at("check").at("state"), "sound");
+    EXPECT_EQ(stats->at("start").at("unclean"), true);
+    const auto events = next->audit({});
+    EXPECT_EQ(events.back().type, "tool_call.unknown");
+    EXPECT_EQ(events.back().call_id, call_id(1));
+}
+
+TEST(SqliteLedger, ALargeFileIsCheckedWhileCallsGoOn) {
+    Desk desk([](SqliteOptions& options) { options.check_at_once_below = 0; });
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    SqliteOptions options;
+    options.directory = left_behind(desk);
+    options.clock = desk.clock;
+    options.check_at_once_below = 0;
+    auto next = SqliteLedger::open(std::move(options));
+    ASSERT_TRUE(next);
+    EXPECT_EQ((*next)->find(call_id(1))->state, CallState::unknown);
+    for (;;) {  // it ends by itself
+        const auto stats = (*next)->stats();
+        ASSERT_TRUE(stats);
+        const Value& state = stats->at("check").at("state");
+        if (state == "sound") break;
+        ASSERT_TRUE(state == "checking" || state == "unchecked") << json::write(state);
+        std::this_thread::yield();
+    }
+}
+
+// Owners
+
+TEST(SqliteLedger, ASecondOwnerIsRefusedAndToldWhoOwnsIt) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    SqliteOptions options;
+    options.directory = desk.directory;
+    const auto second = SqliteLedger::open(std::move(options));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::ledger_unavailable);
+    EXPECT_EQ(reason_of(second.error()), "ledger_owned");
+    EXPECT_THAT(second.error().message, HasSubstr("pid " + std::to_string(::getpid())));
+    EXPECT_EQ(desk.claim(1, "k").verdict, ClaimVerdict::claimed) << "the owner goes on";
+}
+
+TEST(SqliteLedger, ADirectoryThatOthersMayWriteIsRefused) {
+    Desk desk;
+    std::filesystem::create_directory(desk.directory);
+    std::filesystem::permissions(desk.directory, std::filesystem::perms::all);
+    EXPECT_EQ(reason_of(desk.open()), "not_private");
+    EXPECT_FALSE(std::filesystem::exists(desk.directory + "/ledger.db"));
+}
+
+TEST(SqliteLedger, NetworkFilesystemsAreKnownByTheirKind) {
+    for (const std::uint64_t kind : {0x6969ull, 0xFF534D42ull, 0xFE534D42ull, 0x01021997ull, 0x65735546ull})
+        EXPECT_TRUE(is_network_filesystem(kind));
+    for (const std::uint64_t kind : {0xEF53ull, 0x01021994ull, 0x58465342ull, 0x9123683Eull})
+        EXPECT_FALSE(is_network_filesystem(kind));
+}
+
+TEST(SqliteLedger, OwnersOfEarlierStartsAreNeverTakenForThoseOfThisOne) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    const OwnerId first = desk.owner;
+    ASSERT_FALSE(desk.open());
+    EXPECT_NE(desk.owner, first);
+    ClaimRequest stale = desk.request(1, "k");
+    stale.row.owner = first;
+    EXPECT_EQ(reason_of(desk.claim(stale).error), "owner_not_alive");
+}
+
+// What is in the files
+
+TEST(SqliteLedger, NothingSaidInACallIsInTheFilesInTheClear) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    ClaimRequest asked = desk.request(1, "k", EffectClass::verify);
+    asked.row.arguments = std::make_shared<const Value>(Object{{"text", "speak-of-the-arguments"}});
+    desk.claim(std::move(asked));
+    SettleRequest told;
+    told.call_id = call_id(1);
+    told.attempt = 1;
+    told.end = AttemptEnd::succeeded;
+    auto answer = std::make_shared<StoredOutcome>();
+    answer->result.value = "speak-of-the-answer";
+    answer->call_id = told.call_id;
+    told.outcome = answer;
+    told.events.push_back(event("tool_call.succeeded", told.call_id));
+    told.events.back().detail = "speak-of-the-detail";
+    SettleReply reply;
+    desk.turn.wait_for(desk.ledger->settle(std::move(told), reply, desk.turn));
+    OpenApprovalRequest wish;
+    wish.approval.id = "ap";
+    wish.approval.arguments = Object{{"text", "speak-of-the-wish"}};
+    wish.approval.why = "speak-of-the-why";
+    OpenApprovalReply opened;
+    desk.turn.wait_for(desk.ledger->open_approval(std::move(wish), opened, desk.turn));
+    EXPECT_EQ(desk.ledger->approval("ap")->why, "speak-of-the-why");
+    EXPECT_EQ(desk.claim(2, "k", EffectClass::verify).row.outcome->result.value, "speak-of-the-answer");
+    for (const char* name : {"ledger.db", "ledger.db-wal"})
+        EXPECT_THAT(content_of(desk.directory + "/" + name), Not(HasSubstr("speak-of")));
+    desk.close();
+    EXPECT_THAT(content_of(desk.directory + "/ledger.db"), Not(HasSubstr("speak-of")));
+}
+
+TEST(SqliteLedger, ItsFilesBelongToTheirOwnerAlone) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.key", "audit.key"}) {
+        const auto bits = std::filesystem::status(desk.directory + "/" + name).permissions();
+        EXPECT_EQ(bits, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write) << name;
+    }
+}
+
+// The audit
+
+TEST(SqliteLedger, ReadsAreOnTheRecordInTheOrderTheyCameAndBeforeWhatCameLater) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    for (std::uint64_t call = 1; call <= 5; ++call) EXPECT_FALSE(desk.record("tool_call.succeeded", call));
+    desk.claim(6, "k");
+    std::vector<std::uint64_t> calls;
+    std::uint64_t last = 0;
+    for (const AuditEvent& told : desk.ledger->audit({})) {
+        EXPECT_EQ(told.sequence, last + 1);
+        last = told.sequence;
+        if (told.call_id != CallId{}) calls.push_back(told.call_id[15]);
+    }
+    EXPECT_THAT(calls, ::testing::ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST(SqliteLedger, AStrictAuditNumbersAReadBeforeItIsAnswered) {
+    Desk desk([](SqliteOptions& options) { options.strict_audit = true; });
+    ASSERT_FALSE(desk.open());
+    AuditEvent read = event("tool_call.succeeded", call_id(1));
+    Reply reply;
+    EXPECT_EQ(desk.ledger->record(read, reply, desk.turn), Io::pending);
+    desk.turn.wait_for(Io::pending);
+    EXPECT_EQ(read.sequence, desk.ledger->audit_count());
+}
+
+TEST(SqliteLedger, EverySignedCheckpointReachesTheWitnessAndTheLogHoldsAgainstIt) {
+    Desk desk;
+    const std::string anchor = desk.scratch.file("anchor");
+    Desk witnessed([&](SqliteOptions& options) { options.anchor_file = anchor; });
+    ASSERT_FALSE(witnessed.open());
+    witnessed.claim(1, "k");
+    ASSERT_TRUE(witnessed.ledger->checkpoint());
+    witnessed.settle(1);
+    ASSERT_FALSE(witnessed.open());
+    os::RealFileOps files;
+    const auto notes = read_anchor_file(files, anchor);
+    ASSERT_TRUE(notes);
+    ASSERT_FALSE(notes->notes.empty());
+    VerifyOptions options;
+    options.witnessed = notes->notes;
+    const auto report = verify_audit(**witnessed.ledger->read_audit(), options);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->verdict(), AuditVerdict::intact) << report->summary();
+}
+
+TEST(SqliteLedger, PayloadsAreErasedWithAnEventAndTheChainStaysWhole) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    const auto erased = desk.ledger->erase_payloads(call_id(1), "user:ada");
+    ASSERT_TRUE(erased);
+    EXPECT_EQ(*erased, 2u) << "arguments and result";
+    const auto report = verify_audit(**desk.ledger->read_audit(), {});
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->fault) << report->summary();
+    EXPECT_EQ(report->erased_payloads, 2u);
+    EXPECT_EQ(desk.ledger->audit({}).back().type, "audit.erased");
+}
+
+TEST(SqliteLedger, AChangedSigningKeyIsHandedOverInTheLog) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    const auto changed = desk.ledger->rotate_audit_key("user:ada");
+    ASSERT_TRUE(changed) << changed.error().message;
+    EXPECT_NE(changed->at("key"), changed->at("old_key"));
+    desk.settle(1);
+    ASSERT_FALSE(desk.open());
+    desk.claim(2, "k2");
+    ASSERT_TRUE(desk.ledger->checkpoint());
+    const auto report = verify_audit(**desk.ledger->read_audit(), {});
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->fault) << report->summary();
+    EXPECT_EQ(Value(report->key), changed->at("key"));
+}
+
+// Care of the file
+
+TEST(SqliteLedger, ABackupMadeWhileCallsGoOnOpensAndHoldsWhatWasThere) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.claim(2, "running");
+    const std::string copy = desk.scratch.file("copy");
+    std::filesystem::create_directory(copy);
+    std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+    const auto made = desk.ledger->backup(copy + "/ledger.db", {});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(reason_of(desk.ledger->backup(copy + "/ledger.db", {}).error()), "file_exists");
+    for (const char* name : {"ledger.key", "audit.key"})
+        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
+    const auto restored = open_at(copy, desk.clock);
+    ASSERT_TRUE(restored);
+    EXPECT_EQ(restored->find(call_id(1))->state, CallState::succeeded);
+    EXPECT_EQ(restored->find(call_id(2))->state, CallState::unknown) << "it was under way";
+    EXPECT_EQ(faults_of(*restored), "");
+}
+
+TEST(SqliteLedger, WhatHasExpiredIsCollectedAndItsKeyStaysSpent) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.claim(2, "lost");
+    desk.settle(2, AttemptEnd::ambiguous);
+    desk.ask("ap", 3);
+    desk.clock->advance(49h);
+    const auto collected = desk.ledger->collect();
+    ASSERT_TRUE(collected);
+    EXPECT_EQ(collected->at("collected"), 2);
+    EXPECT_FALSE(desk.ledger->approval("ap"));
+    EXPECT_EQ(desk.state_of(2), CallState::unknown) << "until somebody resolves it";
+    EXPECT_EQ(desk.claim(4, "k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
+TEST(SqliteLedger, ListsArePagesNewestFirst) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    for (std::uint64_t call = 1; call <= 5; ++call) desk.claim(call, "k" + std::to_string(call));
+    desk.settle(3);
+    CallQuery query;
+    query.limit = 2;
+    const auto first = desk.ledger->page_of_calls(query);
+    ASSERT_TRUE(first);
+    ASSERT_EQ(first->size(), 2u);
+    EXPECT_EQ((*first)[0].call_id, call_id(5));
+    query.before = base::Uuid{(*first)[1].call_id}.to_string();
+    query.state = CallState::dispatched;
+    const auto second = desk.ledger->page_of_calls(query);
+    ASSERT_TRUE(second);
+    ASSERT_EQ(second->size(), 2u);
+    EXPECT_EQ((*second)[0].call_id, call_id(2));
+    EXPECT_EQ((*second)[1].call_id, call_id(1));
+    ASSERT_EQ(desk.ledger->attempts(call_id(3))->size(), 1u);
+    EXPECT_EQ(desk.ledger->attempts(call_id(3))->at(0).end, "succeeded");
+}
+
+}  // namespace
+}  // namespace callgate::ledger::testing
