@@ -64,6 +64,13 @@ differential: ## generated schemas and instances against ajv (PAIRS=100000 SEED=
 	@$(call build,bench,--target differential)
 	@tests/differential/run.sh
 
+.PHONY: audit-attacks
+audit-attacks: ## twelve ways to attack an audit log, found by both verifiers (TRIALS=1000 SEED=1)
+	@tools/setup.sh build test bench
+	@$(call build,bench,--target audit_attacks)
+	@python3 -B tests/audit/run.py build/bench/bin/audit_attacks --trials $(or $(TRIALS),1000) --seed $(or $(SEED),1) \
+	    --sample 20 --events 500000
+
 .PHONY: bench-schema
 bench-schema: ## parse and validate, ours and ajv's, in one run
 	@tools/setup.sh build test bench node
@@ -132,6 +139,7 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) crash
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
+	@$(MAKE) audit-attacks
 	@$(MAKE) bench-schema
 	@$(MAKE) bench-call
 	@$(MAKE) fuzz SECONDS=600

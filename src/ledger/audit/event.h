@@ -39,7 +39,7 @@ struct EventPlace {
 
 /// The signing keys that an event of the audit itself names, in vkey form (checkpoint.h); else empty.
 struct KeyNames {
-    std::string_view key;      ///< audit.opened, audit.key_rotated: in force from here on
+    std::string_view key;      ///< audit.opened: in force; audit.key_rotated: in force from here on
     std::string_view old_key;  ///< audit.key_rotated: in force until here
 };
 

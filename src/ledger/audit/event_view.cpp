@@ -60,7 +60,6 @@ consteval std::uint32_t required_members() {
 constexpr std::uint32_t kRequired = required_members();
 
 constexpr std::string_view kHexSuffix = "_hex";
-constexpr std::size_t kDigestText = 64;
 
 }  // namespace
 

@@ -11,8 +11,8 @@
 //     log was made anew by who holds the key, and that its end was cut off. The verdict is then
 //     `unwitnessed`, never `intact`.
 //
-// Told, but no fault: wall clocks that went back, events after the last checkpoint, calls that were begun and
-// have no end.
+// Told, but no fault: events after the last checkpoint (they are chained, but whoever can write the log could
+// have made them), wall clocks that went back, calls that were begun and have no end.
 //
 // Threads: a verifier belongs to one thread.
 #pragma once
@@ -93,6 +93,7 @@ struct VerifyReport {
     bool pinned = false;  ///< the keys were checked against pinned ones
 
     AuditVerdict verdict() const noexcept;
+    std::uint64_t unsigned_events() const noexcept { return events - signed_events; }
     /// For people, in a few sentences.
     std::string summary() const;
     Object to_json() const;

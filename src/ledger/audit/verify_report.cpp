@@ -32,6 +32,11 @@ std::string VerifyReport::summary() const {
         return fmt::format("BROKEN at {} ({}): {}", fault->sequence, to_string(fault->kind), fault->sentence);
     std::string out = fmt::format("{} events are intact, {} of them under {} signed checkpoints.", events,
                                   signed_events, checkpoints);
+    if (unsigned_events() > 0)
+        out += fmt::format(
+            " {} events after the last checkpoint are not signed yet: whoever can write the log could "
+            "have changed them.",
+            unsigned_events());
     if (checkpoints > 0 && !pinned)
         out += " The key is the one that the log itself names (not pinned): compare it with what you know.";
     if (witness_notes == 0)
@@ -53,6 +58,7 @@ Object VerifyReport::to_json() const {
                {"events", events},
                {"checkpoints", checkpoints},
                {"signed_events", signed_events},
+               {"unsigned_events", unsigned_events()},
                {"witness_notes", witness_notes},
                {"witnessed_events", witnessed_events},
                {"payloads", payloads},

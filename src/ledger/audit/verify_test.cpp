@@ -87,6 +87,11 @@ TEST(VerifyAudit, FindsNothingWrongWithAnUntouchedLog) {
     EXPECT_TRUE(report.pinned);
     EXPECT_EQ(report.key, log.keys.back().verifying_key().vkey());
     EXPECT_NE(report.summary().find("34 events are intact"), std::string::npos);
+    EXPECT_EQ(report.summary().find("not signed yet"), std::string::npos);
+    log.add(usual_facts());
+    EXPECT_EQ(log.verify().unsigned_events(), 1u);
+    EXPECT_NE(log.verify().summary().find("1 events after the last checkpoint are not signed yet"),
+              std::string::npos);
     EXPECT_EQ(report.to_json().at("verdict"), "intact");
 }
 
@@ -258,6 +263,10 @@ TEST(VerifyAudit, HoldsKeysToTheRulesOfRotation) {
     EXPECT_EQ(rotated("", first), "key 2");
     EXPECT_EQ(rotated(foreign, first), "key 2");
     EXPECT_EQ(rotated(fresh, first, "audit.opened"), "key 2");
+    EXPECT_EQ(rotated(fresh, "", "audit.opened"), "key 2") << "a new run does not change the key";
+    EXPECT_EQ(rotated(first, first, "audit.opened"), "key 2");
+    EXPECT_EQ(rotated("", "", "audit.opened"), "key 2");
+    EXPECT_EQ(rotated(first, "", "audit.opened"), "none") << "a new run names the key in force";
     EXPECT_EQ(rotated(fresh, first, "tool_call.succeeded"), "key 2");
     TestLog twice;
     twice.open();
@@ -332,6 +341,9 @@ TEST(VerifyAudit, NamesCallsThatHaveNoEnd) {
     log.add(usual_facts("tool_call.attempted", 3));
     log.add(usual_facts("tool_call.attempted", 4));
     log.add(usual_facts("tool_call.attempted", 1));  // again
+    AuditFacts taken_over = usual_facts("tool_call.taken_over", 4);
+    taken_over.stage = "recovery";
+    log.add(taken_over);  // goes on
     log.add(usual_facts("tool_call.unknown", 2));
     log.add(usual_facts("audit.gap", 3));
     const auto report = verify_audit(log.stored, {});
