@@ -1,5 +1,6 @@
 #include "lane.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -34,8 +35,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kCensusCalls = 400;
-constexpr microseconds kTimeToReachAFailpoint = milliseconds(250);
-constexpr auto kLongest = seconds(60);  // for anything that must end by itself
+constexpr microseconds kTimeToReachAnEffect = seconds(2);       // comes soon, however busy the machine is
+constexpr microseconds kTimeToReachAPlace = milliseconds(250);  // may never come
+constexpr auto kLongest = seconds(60);                          // for anything that must end by itself
 
 Time now() {
     return std::chrono::steady_clock::now();
@@ -98,6 +100,7 @@ private:
         Child process;
         Orders orders;
         std::optional<Time> dies_at;  // by our hand
+        bool killed = false;          // by our hand
     };
 
     /// One ledger, its oracle and its files.
@@ -168,7 +171,11 @@ private:
         killed.orders = orders_for(round);
         killed.orders.failpoint = "fault.after_effect=kill@40";
         killed.process = start([&] { run_worker(killed.orders, round.board, round.channels); });
-        return buried(round, killed) && census_of(round, places_);
+        if (!buried(round, killed) || !census_of(round, places_)) return false;
+        std::erase_if(new_places_, [this](const Place& place) {
+            return std::ranges::any_of(places_, [&](const Place& other) { return other.name == place.name; });
+        });
+        return true;
     }
 
     bool census_of(Round& round, std::vector<Place>& places) {
@@ -189,11 +196,11 @@ private:
     std::string choose_failpoint(bool new_ledger) {
         const std::uint64_t dice = rng_.below(100);
         const std::vector<Place>& places = new_ledger ? new_places_ : places_;
-        if (dice < 40 && !new_ledger) {
+        if (dice < 45 && !new_ledger) {
             return fmt::format("fault.{}_effect=kill@{}", dice % 2 == 0 ? "before" : "after",
                                1 + rng_.below(4));
         }
-        if (dice < 70 && !places.empty()) {
+        if (dice < 75 && !places.empty()) {
             const Place& place = places[rng_.below(places.size())];
             return fmt::format("{}=kill@{}", place.name,
                                1 + rng_.below(std::min<std::uint64_t>(place.hits, 24)));
@@ -208,6 +215,7 @@ private:
         contender.orders.failpoint = choose_failpoint(!std::filesystem::exists(round.ledger()));
         round.board.in_body[place] = 0;
         contender.dies_at.reset();
+        contender.killed = false;
         if (contender.orders.failpoint.empty() && rng_.below(4) == 0)
             contender.dies_at = now() + microseconds(rng_.below(10'000));
         contender.process = start([&] { run_worker(contender.orders, round.board, round.channels); });
@@ -224,7 +232,7 @@ private:
             if (!step(round, contenders)) return false;
         }
         for (Contender& contender : contenders) {
-            ::kill(contender.process.pid, SIGKILL);
+            kill(contender);
             if (!buried(round, contender)) return false;
         }
         return judged(round);
@@ -253,16 +261,17 @@ private:
                 continue;
             }
             somebody_dies = somebody_dies || contender.dies_at.has_value();
-            if (contender.dies_at && *contender.dies_at <= now()) ::kill(contender.process.pid, SIGKILL);
+            if (contender.dies_at && *contender.dies_at <= now()) kill(contender);
         }
         if ((wanted[0].revents & POLLIN) != 0) {
             std::uint64_t ignored = 0;
             (void)!::read(round.channels.ready.get(), &ignored, sizeof ignored);
             for (Contender& contender : contenders) {
                 if (contender.process.pid != round.board.owner || contender.dies_at) continue;
-                const bool by_us = contender.orders.failpoint.empty();
-                contender.dies_at =
-                    now() + (by_us ? microseconds(rng_.below(15'000)) : kTimeToReachAFailpoint);
+                const std::string& failpoint = contender.orders.failpoint;
+                contender.dies_at = now() + (failpoint.empty() ? microseconds(rng_.below(15'000))
+                                             : failpoint.starts_with("fault.") ? kTimeToReachAnEffect
+                                                                               : kTimeToReachAPlace);
             }
         } else if (events == 0 && !somebody_dies) {
             return trouble("No worker gets the ledger.");
@@ -270,9 +279,13 @@ private:
         return true;
     }
 
+    static void kill(Contender& contender) {
+        contender.killed = true;
+        ::kill(contender.process.pid, SIGKILL);
+    }
+
     /// A worker has ended: by SIGKILL, or something is wrong.
     bool buried(Round& round, Contender& contender) {
-        const bool by_itself = !contender.dies_at || now() < *contender.dies_at;
         const pid_t pid = contender.process.pid;
         const int status = reap(contender.process);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
@@ -285,7 +298,7 @@ private:
         if (round.board.in_body[contender.orders.place].load() > 0) ++report_.in_effect;
         if (contender.orders.waits) ++report_.in_races;
         if (!owned) ++report_.while_opening;
-        if (by_itself && !contender.orders.failpoint.empty()) {
+        if (!contender.killed && !contender.orders.failpoint.empty()) {
             ++report_.at_failpoints;
             ++kills_at_[contender.orders.failpoint.substr(0, contender.orders.failpoint.find('='))];
         }
@@ -333,7 +346,7 @@ private:
     const LanePlan& plan_;
     LaneReport& report_;
     base::SeededRng rng_;
-    std::vector<Place> new_places_;
+    std::vector<Place> new_places_;  // only where the ledger is made
     std::vector<Place> places_;
     std::map<std::string, std::uint64_t> kills_at_;
 };
