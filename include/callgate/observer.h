@@ -28,7 +28,7 @@ std::string_view to_string(LogLevel level) noexcept;  ///< "DEBUG" …
 
 /// What one line of the audit says: what happened, to which call, with what result. All texts are borrowed.
 struct AuditFacts {
-    std::uint64_t sequence = 0;  ///< dense, set by the ledger
+    std::uint64_t sequence = 0;  ///< dense, set by the ledger; 0: it is written with the next batch
     std::chrono::system_clock::time_point at;
     std::string_view type;  ///< e.g. "tool_call.succeeded"; a constant of the library, as the next three are
     std::string_view outcome;     ///< success, failure, suppressed, info

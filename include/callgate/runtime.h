@@ -96,6 +96,16 @@ struct RuntimeStats {
     std::uint64_t audit_events = 0;
 };
 
+/// What became of the calls that a program which is gone had left in doubt.
+struct ReconcileReport {
+    std::size_t probed = 0;
+    std::size_t applied = 0;
+    std::size_t not_applied = 0;  ///< their keys are free again
+    std::size_t cannot_tell = 0;  ///< still unknown: for a person to resolve
+    std::size_t no_tool = 0;      ///< not asked about: the tool is not there as it was, or has no probe
+    std::size_t unrecorded = 0;   ///< the ledger did not take what was found; to be asked again
+};
+
 class Runtime {
 public:
     /// Throws std::runtime_error where open() would fail.
@@ -156,6 +166,11 @@ public:
     /// A person's finding about an unknown outcome: applied or not. `denied` if the call is not unknown.
     Result<void> resolve(std::string_view call_id, bool applied, std::string_view by,
                          std::string_view evidence);
+
+    /// Asks the probes of the tools that are registered now about the calls of effect class `verify` that a
+    /// program which is gone left in doubt; each under the tool's own deadline, several at once. Blocks until
+    /// all have answered. A call that nobody asks about here is asked about by the next one with its key.
+    ReconcileReport reconcile();
 
     std::vector<AuditEvent> audit(std::string_view trace_id = {}) const;
     void observe(std::shared_ptr<Observer> observer);

@@ -107,7 +107,7 @@ std::optional<Step> take_resource(Call& call) {
     auto hold = call.core->policy.state().resources.acquire(waits_for, call.ticket_number(),
                                                             [self = call.weak_self()] {
                                                                 if (const auto alive = self.lock())
-                                                                    alive->wake();
+                                                                    alive->go_on();
                                                             });
     if (!hold) {
         call.core->counters.gate.waited_for_resource.add();

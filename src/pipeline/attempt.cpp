@@ -36,6 +36,12 @@ private:
     std::shared_ptr<AttemptState> state_;
 };
 
+Error no_thread(const Call& call) {
+    return {ErrorCode::unavailable,
+            "No thread is free to run the tool; try again later.",
+            {{"reason", call.core->closing() ? "runtime_closing" : "no_thread"}}};
+}
+
 Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallContext& context,
                   const std::string& probed_call, const Error& failure) {
     switch (errand) {
@@ -190,7 +196,7 @@ void AttemptState::finish(Answer answer) {
         if (phase_ == Phase::answered) answer = {};
     }
     if (std::holds_alternative<std::monostate>(answer)) {
-        call_->wake();
+        call_->go_on();
     } else {
         late(std::move(answer));
     }
@@ -222,7 +228,7 @@ void AttemptState::late(Answer answer) {
     auto* told = std::get_if<ToolReturn>(&answer);
     if (errand_ != Errand::run || told == nullptr) return;
     call_->core->counters.dispatch.late_answers.add();
-    settle_late(*call_, number_, std::move(*told));
+    settle_late(call_, number_, std::move(*told));
 }
 
 IoHost& AttemptState::io() {
@@ -240,6 +246,10 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
         state->run();
         return std::nullopt;
     }
+    if (call.core->closing()) {
+        call.attempt = nullptr;
+        return no_thread(call);
+    }
     call.arm();
     if (mode == RunMode::async && errand == Errand::run) {
         // What it throws instead of starting counts as its answer.
@@ -252,8 +262,7 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
     }
     if (call.core->pool.submit(state)) return std::nullopt;
     call.attempt = nullptr;
-    return Error(ErrorCode::unavailable, "No thread is free to run the tool; try again later.",
-                 {{"reason", call.core->closing() ? "runtime_closing" : "no_thread"}});
+    return no_thread(call);
 }
 
 void give_up(Call& call) {

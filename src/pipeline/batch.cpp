@@ -79,7 +79,7 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
         {
             std::unique_lock lock(progress.mutex);
             if (progress.running >= options.batch_concurrency) {
-                const pipeline::WorkerPool::Waiting waiting(pool);
+                const pipeline::WorkerPool::Waiting waiting;
                 progress.changed.wait(lock, [&] { return progress.running < options.batch_concurrency; });
             }
             ++progress.running;
@@ -103,7 +103,7 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
     }
     std::unique_lock lock(progress.mutex);
     if (progress.running > 0) {
-        const pipeline::WorkerPool::Waiting waiting(pool);
+        const pipeline::WorkerPool::Waiting waiting;
         progress.changed.wait(lock, [&] { return progress.running == 0; });
     }
     return outcomes;

@@ -21,6 +21,17 @@ private:
     std::shared_ptr<Call> call_;
 };
 
+// What the ledger has answered, on a thread that may run calls.
+class Turn final : public PoolTask {
+public:
+    explicit Turn(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+    void run() override { call_->take_turn(); }
+    void drop() override { call_->take_turn(); }
+
+private:
+    std::shared_ptr<Call> call_;
+};
+
 State state_of(ErrorCode code) {
     switch (code) {
         case ErrorCode::not_found:
@@ -49,6 +60,16 @@ State state_of(ErrorCode code) {
         case ErrorCode::cancelled: return State::cancelled;
         default: return State::failed;
     }
+}
+
+Error called_off() {
+    return {ErrorCode::cancelled, "The call was called off before the tool began."};
+}
+
+Error out_of_time(const Call& call) {
+    return {ErrorCode::timed_out,
+            fmt::format("The call ran out of time ({} ms) before the tool began.", call.timeout.count()),
+            {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}};
 }
 
 }  // namespace
@@ -100,6 +121,7 @@ Call::~Call() {
 
 void Call::start(const std::shared_ptr<Call>& call, Done done) {
     call->done_ = std::move(done);
+    call->run_.store(kRunning | kAlone, std::memory_order_relaxed);
     call->begin(call);
 }
 
@@ -142,10 +164,45 @@ void Call::run() {
             continue;
         }
         rest();
-        auto expected = Run::running;
-        if (run_.compare_exchange_strong(expected, Run::waiting, std::memory_order_acq_rel)) return;
-        run_.store(Run::running, std::memory_order_release);  // woken in the meantime
+        // Once it lies down it is another thread's, and may be gone.
+        if (step == Step::pending ? lie_down() : lie_down_until_reply()) return;
     }
+}
+
+// False: it was woken in the meantime.
+bool Call::lie_down() {
+    auto now = run_.load(std::memory_order_acquire);
+    for (;;) {
+        const bool woken = (now & kWoken) != 0;
+        const auto next = now & ~(woken ? kWoken : kRunning);
+        if (run_.compare_exchange_weak(now, next, std::memory_order_acq_rel)) return !woken;
+    }
+}
+
+// False: the ledger has answered in the meantime.
+bool Call::lie_down_until_reply() {
+    bool turn_expected = false;
+    bool stay = false;
+    auto now = run_.load(std::memory_order_acquire);
+    for (;;) {
+        if ((now & kReplied) != 0) {
+            // What else woke it is looked at as well when it goes on.
+            if (!run_.compare_exchange_weak(now, now & ~(kReplied | kWoken), std::memory_order_acq_rel))
+                continue;
+            if (turn_expected) core->turn_came();
+            return false;
+        }
+        if ((now & kAlone) != 0 && !turn_expected) {
+            turn_expected = core->expect_turn();
+            stay = !turn_expected;  // the runtime has gone, and its threads with it: this one waits
+        }
+        const auto asking = (now & ~(kRunning | kWoken | (stay ? kAlone : 0))) | kAsking;
+        if (run_.compare_exchange_weak(now, asking, std::memory_order_acq_rel)) break;
+    }
+    if (!stay) return true;
+    if (wait()) return true;
+    run_.fetch_or(kAlone, std::memory_order_acq_rel);
+    return false;
 }
 
 // Nothing is on loan to a call that waits.
@@ -170,7 +227,7 @@ void Call::finish() {
         if (handed_out) keep();
         core->give_back(std::move(workspace_));
     }
-    run_.store(Run::over, std::memory_order_release);
+    run_.store(kOver, std::memory_order_release);
     if (handed_out) run_.notify_all();  // or nobody else can be waiting
     if (done_) {
         const Done done = std::move(done_);
@@ -179,46 +236,109 @@ void Call::finish() {
     }
 }
 
-void Call::wait() const {
+bool Call::wait() {
     for (;;) {
-        const Run now = run_.load(std::memory_order_acquire);
-        if (now == Run::over) return;
+        const auto now = run_.load(std::memory_order_acquire);
+        if ((now & kOver) != 0) return true;
+        if (take(false)) return false;
         run_.wait(now, std::memory_order_acquire);
     }
 }
 
-void Call::wake() {
+// The ledger has answered: it is this thread that goes on. What was left alone is never taken by who waits,
+// and the other way round.
+bool Call::take(bool left_alone) {
     auto now = run_.load(std::memory_order_acquire);
+    while ((now & kDue) == kDue && ((now & kAlone) != 0) == left_alone) {
+        if (run_.compare_exchange_weak(now, (now & ~kDue) | kRunning, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+}
+
+void Call::wake() {
+    const auto before = run_.fetch_or(kReplied, std::memory_order_acq_rel);
+    if ((before & kRunning) != 0) return;  // it has not lain down yet, and sees it when it does
+    if ((before & kAlone) != 0) {
+        give_turn();
+    } else {
+        // Who waits may have seen it already, and the call may be gone: only its address is used here.
+        run_.notify_all();
+    }
+}
+
+// Nobody else touches the call until the turn is given.
+void Call::give_turn() {
+    core->turns.submit(std::make_shared<Turn>(self()));
+}
+
+void Call::take_turn() {
+    core->turn_came();
+    if (!take(true)) return;
+    run();
+    if (over()) core->wake_io();
+}
+
+void Call::leave_alone() {
+    if (!core->expect_turn()) return;
+    const auto before = run_.fetch_or(kAlone, std::memory_order_acq_rel);
+    if ((before & kDue) == kAsking) return;  // the answer comes as a turn
+    core->turn_came();                       // none is awaited, or it is there
+    if ((before & kDue) == kDue && take(true)) run();
+}
+
+// What it is told of must be seen by the thread that runs the call, even where that has been woken already:
+// hence no mere look at run_.
+void Call::go_on() {
+    auto now = run_.fetch_or(0, std::memory_order_acq_rel);
     for (;;) {
-        switch (now) {
-            case Run::over:
-            case Run::woken: return;
-            case Run::running:
-                if (run_.compare_exchange_weak(now, Run::woken, std::memory_order_acq_rel)) return;
-                break;
-            case Run::waiting:
-                if (run_.compare_exchange_weak(now, Run::running, std::memory_order_acq_rel)) {
-                    const auto alive = self();  // it may end, and go, while it runs
-                    run();
-                    if (over()) core->wake_io();
-                    return;
-                }
-                break;
+        if ((now & (kOver | kWoken | kDue)) != 0) return;
+        if ((now & kRunning) != 0) {
+            if (run_.compare_exchange_weak(now, now | kWoken, std::memory_order_acq_rel)) return;
+        } else if (run_.compare_exchange_weak(now, now | kRunning, std::memory_order_acq_rel)) {
+            const auto alive = self();  // it may end, and go, while it runs
+            run();
+            if (over()) core->wake_io();
+            return;
         }
+    }
+}
+
+void Call::go_on_elsewhere() {
+    auto now = run_.fetch_or(0, std::memory_order_acq_rel);
+    for (;;) {
+        if ((now & (kOver | kWoken | kDue)) != 0) return;
+        if ((now & kRunning) != 0) {
+            if (run_.compare_exchange_weak(now, now | kWoken, std::memory_order_acq_rel)) return;
+            continue;
+        }
+        const bool alone = (now & kAlone) != 0;
+        if (alone && !core->expect_turn()) return;  // the runtime has gone; the deadline ends it
+        if (run_.compare_exchange_weak(now, now | kDue, std::memory_order_acq_rel)) {
+            if (alone) {
+                give_turn();
+            } else {
+                run_.notify_all();
+            }
+            return;
+        }
+        if (alone) core->turn_came();
     }
 }
 
 void Call::cancel() {
     cancel_wanted_.store(true, std::memory_order_release);
-    wake();
+    go_on();
     request_stop();
 }
 
 void Call::expire() {
     expired_.store(true, std::memory_order_release);
-    wake();
-    // The stop callbacks that tools register are foreign code, and the timers' thread has others to serve.
-    if (!core->pool.submit(std::make_shared<StopTask>(self()))) request_stop();
+    go_on();
+    stop_elsewhere(self());  // the timers' thread has others to serve
+}
+
+void Call::stop_elsewhere(const std::shared_ptr<Call>& call) {
+    if (!call->core->pool.submit(std::make_shared<StopTask>(call))) call->request_stop();
 }
 
 Step Call::refuse(Error why) {
@@ -237,18 +357,17 @@ Step Call::end(State state, Error why) {
 }
 
 Step Call::pending_or_give_up() {
-    if (cancel_wanted()) {
-        give_up(*this);
-        return refuse(Error(ErrorCode::cancelled, "The call was called off before the tool began."));
-    }
-    if (expired()) {
-        give_up(*this);
-        return refuse(
-            Error(ErrorCode::timed_out,
-                  fmt::format("The call ran out of time ({} ms) before the tool began.", timeout.count()),
-                  {{"timeout_ms", timeout.count()}, {"reason", "before_dispatch"}}));
-    }
-    return Step::pending;
+    if (!cancel_wanted() && !expired()) return Step::pending;
+    give_up(*this);
+    return refuse(cancel_wanted() ? called_off() : out_of_time(*this));
+}
+
+std::optional<Error> Call::look_whether_stopped() {
+    was_asked_ = false;
+    settle_deadline();
+    if (cancel_wanted() || request.context->cancel.stop_requested() || core->closing()) return called_off();
+    if (expired() || core->clock().monotonic_now() >= deadline) return out_of_time(*this);
+    return std::nullopt;
 }
 
 void Call::add_note(std::string_view stage, std::string_view decision, std::string_view reason) {
@@ -271,6 +390,7 @@ void Call::arm() {
             if (const auto alive = weak.lock()) alive->cancel();
         });
     }
+    if (core->closing()) cancel();  // it came too late to be cancelled with the others
 }
 
 void Call::disarm() {
@@ -284,7 +404,7 @@ void Call::disarm() {
 void Call::wake_at(base::MonotonicTime when) {
     if (second_timer_ != 0) core->timers().cancel(second_timer_);
     second_timer_ = core->timers().at(when, [weak = self_] {
-        if (const auto alive = weak.lock()) alive->wake();
+        if (const auto alive = weak.lock()) alive->go_on();
     });
 }
 
@@ -348,13 +468,6 @@ void Call::mask_preview() {
     outcome.preview->summary = redactor_now.redact_text(outcome.preview->summary);
     if (outcome.preview->diff)
         redactor_now.redact_in_place(*outcome.preview->diff, redact::Rules::values_only);
-}
-
-void Call::record_allowed() {
-    AuditEvent event = make_event(*this, "gate.allowed", "success", "gate");
-    ledger::Reply reply;
-    if (core->ledger().record(event, reply, *this) == ledger::Io::done && !reply.error)
-        project_audit(*core, event);
 }
 
 std::string Call::run_key() const {

@@ -4,9 +4,13 @@
 // it goes on where it was, on the thread that woke it. A call that never waits never leaves its thread. It
 // ends exactly once, in settle; until then nobody is told an outcome.
 //
-// Threads: wake(), cancel() and expire() may come from any thread; everything else is touched only by the
-// thread that runs the call at the moment (run_ hands it over), but for what `shared` holds, which has its
-// own lock.
+// The ledger is the exception. While it is asked, nothing else moves the call: its reply is in the call, so
+// the deadline and a cancel only leave a note. Its answer may come on its own thread, which runs no calls:
+// there the call is handed to the thread that waits for its end, or, where none does, to core->turns.
+//
+// Threads: wake(), go_on(), cancel() and expire() may come from any thread; everything else is touched only
+// by the thread that runs the call at the moment (run_ hands it over), but for what `shared` holds, which has
+// its own lock.
 #pragma once
 
 #include <atomic>
@@ -41,6 +45,7 @@
 namespace callgate::pipeline {
 
 class AttemptState;
+class KeyWaiter;
 
 enum class Purpose : std::uint8_t {
     execute,
@@ -100,6 +105,7 @@ struct Special {
     ledger::ConcludeReply concluded;
     std::string request_hash;
     std::vector<AuditEvent> claim_events;
+    std::shared_ptr<KeyWaiter> key_waiter;  ///< waits, or has waited, for another call with its key
 
     // The gate.
     std::optional<ledger::ApprovalUse> approval_use;
@@ -132,9 +138,21 @@ public:
     [[gnu::hot]] static Outcome run_to_end(const std::shared_ptr<Call>& call);
     /// Of a call that is over; once.
     [[gnu::hot]] Outcome take_outcome() noexcept;
+    /// From the ledger: the reply it was asked for is there. The call may be gone when this returns.
     void wake() override;
-    bool over() const noexcept { return run_.load(std::memory_order_acquire) == Run::over; }
-    void wait() const;
+    /// What it waits for may have come: it goes on, on this thread. A time too many does no harm.
+    void go_on();
+    /// As go_on(), on a thread that must not run calls: another one does.
+    void go_on_elsewhere();
+    bool over() const noexcept { return (run_.load(std::memory_order_acquire) & kOver) != 0; }
+    /// Blocks until it is over (true), or until the ledger has answered: then it is this thread's to
+    /// resume().
+    bool wait();
+    void resume() { run(); }
+    /// Whoever waits for its end does something else meanwhile: what the ledger answers goes to core->turns.
+    void leave_alone();
+    /// On a thread of core->turns.
+    void take_turn();
     /// The caller lost interest, or the runtime ends.
     void cancel();
     /// The deadline passed.
@@ -151,9 +169,23 @@ public:
     /// The call is over, and this is why. `state` follows from the error's code.
     [[gnu::cold]] Step refuse(Error why);
     [[gnu::cold]] Step end(State state, Error why);
-    /// While waiting: goes on waiting, or gives up because the time is over or the call was called off.
-    /// Nothing has been dispatched then.
+    /// While waiting for anything but the ledger: goes on waiting, or gives up because the time is over or
+    /// the call was called off. Nothing has been dispatched then.
     [[gnu::cold]] Step pending_or_give_up();
+    /// What a stage says when it has asked the ledger for something: go on, or wait for its answer.
+    Step asked(ledger::Io io) noexcept {
+        if (io == ledger::Io::done) [[likely]]
+            return Step::next;
+        was_asked_ = true;
+        return Step::asked;
+    }
+    /// After the ledger has answered: why nothing may begin any more, if the time ran out meanwhile or the
+    /// call was called off.
+    std::optional<Error> stopped_meanwhile() {
+        if (!was_asked_) [[likely]]
+            return std::nullopt;
+        return look_whether_stopped();
+    }
     /// Kept only where the caller wants a trace.
     void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
         if (request.context->trace) [[unlikely]]
@@ -165,6 +197,8 @@ public:
     void arm();
     std::stop_token stop_token();
     void request_stop();
+    /// As request_stop(), on the pool: the stop callbacks that tools register are foreign code.
+    static void stop_elsewhere(const std::shared_ptr<Call>& call);
     bool cancel_wanted() const noexcept { return cancel_wanted_.load(std::memory_order_acquire); }
     bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
     std::chrono::nanoseconds time_left() const;
@@ -173,7 +207,6 @@ public:
     redact::SecretSet& secrets();
     bool has_secrets() const noexcept { return uses_secrets_.load(std::memory_order_acquire); }
     void mask_preview();
-    void record_allowed();
     std::shared_ptr<const Value> arguments_as_they_came() const;
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
@@ -219,7 +252,6 @@ public:
     // replay, claim
     bool has_fingerprint = false;
     base::Sha256Digest fingerprint{};
-    bool waits_for_key = false;
     bool has_claim = false;
     CallId claim_id{};  ///< under which the ledger has it: ours, or the first call's with this key
     Reconciliation::Verdict probed = Reconciliation::Verdict::cannot_tell;
@@ -238,7 +270,7 @@ public:
     ledger::AttemptEnd attempt_end = ledger::AttemptEnd::failed;
     // settle
     ledger::SettleReply settled;
-    std::optional<AuditEvent> terminal;  ///< of a call without a claim
+    std::optional<AuditEvent> terminal;  ///< of a call without a claim; what is being recorded alone
     base::MonotonicTime ended{};
     bool terminal_recorded = false;  ///< the ledger has the terminal event already
     bool call_logged = false;
@@ -266,9 +298,23 @@ private:
     void disarm();
     void rest();
     void keep();
+    bool lie_down();
+    bool lie_down_until_reply();
+    bool take(bool left_alone);
+    void give_turn();
+    [[gnu::cold]] std::optional<Error> look_whether_stopped();
 
-    enum class Run : std::uint8_t { waiting, running, woken, over };
-    std::atomic<Run> run_{Run::running};
+    // What the call is doing. None of them: it waits to be woken. Four bytes, which a thread can sleep on
+    // without a lock.
+    static constexpr std::uint32_t kRunning = 1;
+    static constexpr std::uint32_t kWoken = 2;    // while running: once more, please
+    static constexpr std::uint32_t kAsking = 4;   // waits for the ledger
+    static constexpr std::uint32_t kReplied = 8;  // it has answered; with kAsking: a thread is to go on
+    static constexpr std::uint32_t kAlone = 16;   // no thread waits for its end, ready to go on
+    static constexpr std::uint32_t kOver = 32;
+    static constexpr std::uint32_t kDue = kAsking | kReplied;
+    std::atomic<std::uint32_t> run_{kRunning};
+    bool was_asked_ = false;
     std::size_t stage_ = 0;
     Done done_;
 

@@ -1,5 +1,7 @@
 #include "pipeline/claim.h"
 
+#include <utility>
+
 #include "base/guard.h"
 #include "base/ids.h"
 #include "pipeline/approval_gate.h"
@@ -7,12 +9,14 @@
 #include "pipeline/call.h"
 #include "pipeline/key.h"
 #include "pipeline/projection.h"
+#include "pipeline/shape.h"
 #include "pipeline/stored.h"
 
 namespace callgate::pipeline {
 namespace {
 
 enum Phase : int { kClaim, kClaimed, kWaiting, kProbing, kConcluded };
+enum PhaseOfRead : int { kBegin, kAllowed };
 
 // A read changes nothing, so nothing has to be on the record before it; a key or an approval asks for it all
 // the same.
@@ -49,12 +53,7 @@ Step begin_claim(Call& call) {
     if (call.core->audit_wanted()) call.special().claim_events = request.events;
     call.special().claimed = {};
     call.phase = kClaimed;
-    if (call.core->ledger().claim(std::move(request), call.special().claimed, call) == ledger::Io::pending) {
-        call.arm();
-        return Step::pending;
-    }
-    call.special().claimed.ready = true;
-    return Step::next;
+    return call.asked(call.core->ledger().claim(std::move(request), call.special().claimed, call));
 }
 
 Step refuse_key(Call& call) {
@@ -67,14 +66,13 @@ Step refuse_key(Call& call) {
 Step probe(Call& call) {
     call.core->counters.claim.reconciled.add();
     call.phase = kProbing;
-    if (!call.tool->body()->has_probe()) return Step::next;
+    if (!call.tool->body()->has_probe() || call.stopped_meanwhile()) return Step::next;
     // Where it cannot begin, nobody can tell; the row must not be left behind as if somebody asked.
     (void)begin(call, Errand::probe, 0, base::Uuid{call.special().claimed.row.call_id}.to_string());
     return Step::next;
 }
 
 Step handle(Call& call) {
-    if (!call.special().claimed.ready.load()) return call.pending_or_give_up();
     if (call.special().claimed.error) {
         call.core->counters.claim.ledger_down.add();
         return call.refuse(std::move(*call.special().claimed.error));
@@ -93,6 +91,8 @@ Step handle(Call& call) {
             if (call.special().claimed.row.state == ledger::CallState::reconciling) return probe(call);
             call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
+            // Dispatched on the record, but nothing was sent: settle says so, and the key is free again.
+            if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
         case ledger::ClaimVerdict::replay:
             replay_stored(call, *call.special().claimed.row.outcome);
@@ -100,10 +100,7 @@ Step handle(Call& call) {
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
             call.phase = kWaiting;
-            call.arm();
-            call.waits_for_key = true;
-            if (call.core->ledger().wait_for_end(key_scope(call), call.self())) return Step::pending;
-            return Step::next;
+            return wait_for_key(call) ? Step::pending : Step::next;
         default: return refuse_key(call);
     }
 }
@@ -125,7 +122,8 @@ Step conclude(Call& call) {
     request.epoch = call.epoch;
     request.verdict = told.verdict;
     if (told.verdict == Reconciliation::Verdict::applied) {
-        call.outcome.result = told.result;
+        call.outcome.result = std::move(told.result);
+        mask(call.outcome.result, call.redactor());
         call.outcome.succeeded = true;
         call.outcome.state = State::replayed;
         call.outcome.safe_new_key = false;
@@ -136,17 +134,10 @@ Step conclude(Call& call) {
     call.probed = told.verdict;
     call.special().concluded = {};
     call.phase = kConcluded;
-    if (call.core->ledger().conclude(std::move(request), call.special().concluded, call) ==
-        ledger::Io::pending) {
-        call.arm();
-        return Step::pending;
-    }
-    call.special().concluded.ready = true;
-    return Step::next;
+    return call.asked(call.core->ledger().conclude(std::move(request), call.special().concluded, call));
 }
 
 Step concluded(Call& call) {
-    if (!call.special().concluded.ready.load()) return Step::pending;
     call.has_claim = false;
     if (call.special().concluded.error) return call.refuse(std::move(*call.special().concluded.error));
     if (!call.special().concluded.accepted) {
@@ -162,6 +153,7 @@ Step concluded(Call& call) {
             call.needs_dispatch = true;
             call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
+            if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
         case Reconciliation::Verdict::cannot_tell:
             call.outcome.safe_new_key = false;
@@ -170,14 +162,50 @@ Step concluded(Call& call) {
     return Step::end;
 }
 
+// A read's way through the gate, on the record by itself.
+Step record_allowed(Call& call) {
+    if (call.phase == kBegin) {
+        call.phase = kAllowed;
+        AuditEvent& event = call.terminal.emplace();  // until it has one
+        fill_event(event, call, "gate.allowed", "success", "gate");
+        event.at = call.core->clock().wall_now();
+        const Step step = call.asked(call.core->ledger().record(event, call.settled, call));
+        if (step != Step::next) return step;
+    }
+    if (call.settled.error) {
+        call.terminal.reset();
+        call.core->counters.claim.ledger_down.add();
+        return call.refuse(*std::exchange(call.settled.error, std::nullopt));
+    }
+    project_audit(*call.core, *call.terminal);
+    call.terminal.reset();
+    if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
+    return Step::next;
+}
+
+// Nothing has to be on the record before a read, but its end has to get there.
+[[gnu::cold]] std::optional<Step> refuse_unrecordable(Call& call) {
+    auto why = call.core->ledger().ready_to_record();
+    if (!why) return std::nullopt;
+    call.core->counters.claim.ledger_down.add();
+    return call.refuse(std::move(*why));
+}
+
+[[gnu::hot]] Step pass_read(Call& call) {
+    if (call.core->ledger_has_thread && call.phase == kBegin) [[unlikely]] {
+        if (const auto step = refuse_unrecordable(call)) return *step;
+    }
+    if (call.core->options.audit_allowed) [[unlikely]] {
+        if (const Step step = record_allowed(call); step != Step::next) return step;
+    }
+    call.note("claim", "not needed", "a read without a key");
+    return Step::next;
+}
+
 }  // namespace
 
 Step claim(Call& call) {
-    if (!needs_claim(call)) {
-        if (call.core->options.audit_allowed) call.record_allowed();
-        call.note("claim", "not needed", "a read without a key");
-        return Step::next;
-    }
+    if (!needs_claim(call)) return pass_read(call);
     for (;;) {
         Step step = Step::next;
         switch (call.phase) {

@@ -1,6 +1,7 @@
 #include "pipeline/core.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/recycling.h"
 #include "pipeline/call.h"
@@ -18,6 +19,13 @@ pipeline::WorkerPool::Options pool_options(const RuntimeOptions& options) {
     return pool;
 }
 
+// As many, and never refused: what has been claimed has to go on.
+pipeline::WorkerPool::Options turns_options(const RuntimeOptions& options) {
+    pipeline::WorkerPool::Options turns = pool_options(options);
+    turns.max_threads = std::numeric_limits<std::size_t>::max();
+    return turns;
+}
+
 }  // namespace
 
 Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
@@ -26,6 +34,8 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       ids(*parts.clock, *parts.rng),
       owner(parts.ledger->register_owner()),
       pool(pool_options(options)),
+      turns(turns_options(options)),
+      ledger_has_thread(parts.ledger->has_own_thread()),
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
     watch_tools(registry);
@@ -71,8 +81,8 @@ Outcome Runtime::Core::run(pipeline::Request request) {
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
     if (wait_on_io_thread(call)) return;
-    const pipeline::WorkerPool::Waiting waiting(pool);
-    call.wait();
+    pipeline::WorkerPool::Waiting waiting;
+    while (!call.wait()) waiting.interrupt([&] { call.resume(); });
 }
 
 std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
@@ -175,8 +185,36 @@ void Runtime::Core::close() {
     }
     for (const auto& call : running) static_cast<pipeline::Call&>(*call).cancel();
     running.clear();
+    wait_for_turns();
+    const auto until = std::chrono::steady_clock::now() + options.shutdown_grace;
     pool.close(options.shutdown_grace);
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    turns.close(std::max(left, std::chrono::milliseconds(0)));
     stop_io();
+}
+
+bool Runtime::Core::expect_turn() noexcept {
+    if ((turns_expected_.fetch_add(1) & kNoMoreTurns) == 0) return true;
+    turns_expected_.fetch_sub(1);
+    return false;
+}
+
+void Runtime::Core::turn_came() noexcept {
+    if (turns_expected_.fetch_sub(1) == 1) turns_expected_.notify_all();
+}
+
+void Runtime::Core::wait_for_turns() {
+    const pipeline::WorkerPool::Waiting waiting;
+    for (;;) {
+        auto expected = turns_expected_.load();
+        if ((expected & kNoMoreTurns) != 0) return;
+        if (expected != 0) {
+            turns_expected_.wait(expected);
+        } else if (turns_expected_.compare_exchange_strong(expected, kNoMoreTurns)) {
+            return;
+        }
+    }
 }
 
 }  // namespace callgate

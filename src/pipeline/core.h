@@ -70,7 +70,11 @@ public:
     Registry registry;
     Policy policy;
     pipeline::WorkerPool pool;
+    /// Threads for calls that the ledger has answered and that no thread waits for. Not the pool's: that may
+    /// be full of tools that do not answer.
+    pipeline::WorkerPool turns;
     pipeline::Counters counters;
+    const bool ledger_has_thread;
 
     base::Clock& clock() const noexcept { return *parts.clock; }
     ledger::Ledger& ledger() const noexcept { return *parts.ledger; }
@@ -125,6 +129,11 @@ public:
     void waiting(pipeline::Call& call);
     void not_waiting(pipeline::Call& call);
 
+    /// Something that the ledger is to answer will go on as a turn; the runtime does not go before it came.
+    /// False: it has gone, and there are no turns any more.
+    bool expect_turn() noexcept;
+    void turn_came() noexcept;
+
     /// The io context for coroutine tools; made when first asked for.
     IoHost& io();
     void set_io(std::shared_ptr<pipeline::IoThread> io);
@@ -133,6 +142,7 @@ public:
 
 private:
     bool wait_on_io_thread(pipeline::Call& call);
+    void wait_for_turns();
     void stop_io();
 
     void watch_tools(Registry& registry);
@@ -159,6 +169,8 @@ private:
     std::mutex waiting_mutex_;
     std::unordered_map<pipeline::Call*, std::weak_ptr<ledger::Waiter>> waiting_;
     std::atomic<bool> closing_{false};
+    static constexpr std::uint32_t kNoMoreTurns = 1u << 31;
+    std::atomic<std::uint32_t> turns_expected_{0};
 
     mutable std::mutex io_mutex_;
     std::shared_ptr<pipeline::IoThread> io_;

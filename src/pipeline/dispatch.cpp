@@ -89,11 +89,7 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
         call.special().claimed.row.maybe_applied = true;
     call.settled = {};
     call.phase = kGivenBack;
-    if (call.core->ledger().settle(std::move(request), call.settled, call) == ledger::Io::pending) {
-        return Step::pending;
-    }
-    call.settled.ready = true;
-    return Step::next;
+    return call.asked(call.core->ledger().settle(std::move(request), call.settled, call));
 }
 
 // An action may know how to undo what it did before it failed.
@@ -194,7 +190,6 @@ Step running(Call& call) {
 }
 
 Step given_back(Call& call) {
-    if (!call.settled.ready.load()) return Step::pending;
     if (call.settled.error || !call.settled.settled.accepted || call.settled.settled.late) {
         call.core->counters.dispatch.fenced.add();
         return failed(call, std::move(call.special().last_failure));
@@ -233,17 +228,10 @@ Step pass_fence(Call& call) {
     request.events.push_back(std::move(attempted));
     call.special().dispatched = {};
     call.phase = kFenced;
-    if (call.core->ledger().dispatch(std::move(request), call.special().dispatched, call) ==
-        ledger::Io::pending) {
-        call.arm();
-        return Step::pending;
-    }
-    call.special().dispatched.ready = true;
-    return Step::next;
+    return call.asked(call.core->ledger().dispatch(std::move(request), call.special().dispatched, call));
 }
 
 Step fenced(Call& call) {
-    if (!call.special().dispatched.ready.load()) return Step::pending;
     if (call.special().dispatched.error) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
         return call.refuse(std::move(*call.special().dispatched.error));
@@ -259,6 +247,12 @@ Step fenced(Call& call) {
     call.attempts = call.special().dispatched.attempt;
     call.needs_dispatch = false;
     call.phase = kBegin;
+    if (auto why = call.stopped_meanwhile()) {
+        // Dispatched on the record, but not sent. If there was an attempt before, it is the last word.
+        if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
+        call.attempt_end = ledger::AttemptEnd::not_applied;
+        return call.refuse(std::move(*why));
+    }
     return Step::next;
 }
 

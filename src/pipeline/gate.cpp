@@ -136,17 +136,11 @@ Step ask(Call& call) {
     call.special().opened_event = event;
     request.events.push_back(std::move(event));
     call.phase = kAsked;
-    if (call.core->ledger().open_approval(std::move(request), call.special().opened, call) ==
-        ledger::Io::pending) {
-        call.arm();
-        return Step::pending;
-    }
-    call.special().opened.ready = true;
-    return Step::next;
+    return call.asked(call.core->ledger().open_approval(std::move(request), call.special().opened, call));
 }
 
+// However long it took: what is on the record says that a person is asked.
 Step asked(Call& call) {
-    if (!call.special().opened.ready.load()) return call.pending_or_give_up();
     if (call.special().opened.error) return call.refuse(std::move(*call.special().opened.error));
     call.terminal_recorded = !call.special().opened.joined;
     if (call.terminal_recorded) {

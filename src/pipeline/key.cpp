@@ -27,6 +27,39 @@ void need_fingerprint(Call& call) {
         std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
 }
 
+void KeyWaiter::wake() {
+    std::shared_ptr<Call> here;
+    {
+        const std::lock_guard lock(mutex_);
+        if (call_ == nullptr) return;
+        if (call_->core->ledger_has_thread) {
+            call_->go_on_elsewhere();
+            return;
+        }
+        here = call_->self();
+    }
+    here->go_on();
+}
+
+void KeyWaiter::forget() {
+    const std::lock_guard lock(mutex_);
+    call_ = nullptr;
+}
+
+bool wait_for_key(Call& call) {
+    call.arm();
+    auto& waiter = call.special().key_waiter;
+    if (!waiter) waiter = std::make_shared<KeyWaiter>(call);
+    return call.core->ledger().wait_for_end(key_scope(call), waiter);
+}
+
+void stop_waiting_for_key(Call& call) {
+    const Special* const special = call.special_if();
+    if (special == nullptr || !special->key_waiter) return;
+    call.core->ledger().stop_waiting(key_scope(call), *special->key_waiter);
+    special->key_waiter->forget();
+}
+
 Error key_error(const Call& call, ledger::ClaimVerdict verdict) {
     const std::string& key = call.request.context->idempotency_key;
     switch (verdict) {

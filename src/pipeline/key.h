@@ -1,6 +1,7 @@
 // The idempotency key of a call: whose it is, and the fingerprint of the request that it stands for.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "ledger/ledger.h"
@@ -15,6 +16,25 @@ void need_fingerprint(Call& call);
 
 /// What the contract's target argument names, as text; "" where there is none.
 std::string target_text(const Call& call);
+
+/// Stands for a call that waits for another one with its key. The ledger may hold on to it for longer than
+/// the call lives.
+class KeyWaiter final : public ledger::Waiter {
+public:
+    explicit KeyWaiter(Call& call) : call_(&call) {}
+    void wake() override;
+    /// The call goes: it is not touched any more once this returns.
+    void forget();
+
+private:
+    std::mutex mutex_;
+    Call* call_;
+};
+
+/// The call is woken when the one that has its key has ended. False: it has already.
+bool wait_for_key(Call& call);
+/// At the end of a call, whether it has waited or not.
+void stop_waiting_for_key(Call& call);
 
 /// The error for a key that cannot be claimed: in_progress, key_reused, key_expired or outcome_unknown.
 Error key_error(const Call& call, ledger::ClaimVerdict verdict);

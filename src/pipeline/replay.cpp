@@ -39,16 +39,15 @@ Step replay(Call& call) {
                 need_fingerprint(call);
                 call.phase = kPeeked;
                 call.special().peek = {};
-                if (call.core->ledger().peek(key_scope(call), call.fingerprint, call.special().peek, call) ==
-                    ledger::Io::pending) {
-                    call.arm();
-                    return Step::pending;
+                if (const Step step = call.asked(call.core->ledger().peek(key_scope(call), call.fingerprint,
+                                                                          call.special().peek, call));
+                    step != Step::next) {
+                    return step;
                 }
-                call.special().peek.ready = true;
                 break;
             case kPeeked:
-                if (!call.special().peek.ready.load()) return call.pending_or_give_up();
                 if (call.special().peek.error) return call.refuse(std::move(*call.special().peek.error));
+                if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
                 switch (call.special().peek.verdict) {
                     case ledger::ClaimVerdict::claimed:
                     case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
@@ -59,11 +58,7 @@ Step replay(Call& call) {
                     case ledger::ClaimVerdict::in_progress:
                         call.phase = kWaiting;
                         call.core->counters.replay.waited.add();
-                        call.arm();
-                        call.waits_for_key = true;
-                        if (call.core->ledger().wait_for_end(key_scope(call), call.self())) {
-                            return Step::pending;
-                        }
+                        if (wait_for_key(call)) return Step::pending;
                         break;
                     default: return refuse_key(call, call.special().peek.verdict);
                 }

@@ -7,6 +7,7 @@
 #include "pipeline/call.h"
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
+#include "pipeline/reconcile.h"
 #include "pipeline/tool_call.h"
 
 namespace callgate {
@@ -159,6 +160,10 @@ Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::strin
                                 [this](const AuditEvent& event) { pipeline::project_audit(*core_, event); });
     if (!resolved) return tl::unexpected(resolved.error());
     return {};
+}
+
+ReconcileReport Runtime::reconcile() {
+    return pipeline::reconcile(*core_);
 }
 
 std::vector<AuditEvent> Runtime::audit(std::string_view trace_id) const {

@@ -43,6 +43,7 @@ std::shared_ptr<Started> start(TestRuntime& node, std::string tool, Args args = 
     auto started = std::make_shared<Started>();
     node->start(CallRequest(std::move(tool), std::move(args)), std::move(context),
                 [started](Outcome ended) { (*started)(std::move(ended)); });
+    node.calm();
     return started;
 }
 
@@ -100,7 +101,7 @@ TEST(Runtime, AToolThatThrowsIsAFailedCall) {
     EXPECT_EQ(odd.state(), State::unknown);
 }
 
-TEST(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
+TEST_WITH_EITHER_LEDGER(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
     TestRuntime node;
     std::promise<void> release;
     std::promise<void> entered;
@@ -114,7 +115,7 @@ TEST(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
                                       .timeout(50ms)));
     auto result = std::async(std::launch::async, [&] { return node->call("deaf"); });
     entered.get_future().wait();
-    node.timers->advance(50ms);
+    node.advance(50ms);
     const Outcome outcome = result.get();
     EXPECT_EQ(outcome.state(), State::timed_out);
     EXPECT_EQ(outcome.error()->code, ErrorCode::timed_out);
@@ -123,7 +124,7 @@ TEST(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
     release.set_value();
 }
 
-TEST(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
+TEST_WITH_EITHER_LEDGER(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
     RuntimeOptions options;
     options.max_abandoned = 1;
     TestRuntime node(options);
@@ -142,7 +143,7 @@ TEST(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
     ASSERT_TRUE(node->tools().add(tool("other", "", [] { return 3; }).read_only()));
     auto first = std::async(std::launch::async, [&] { return node->call("deaf"); });
     entered.get_future().wait();
-    node.timers->advance(50ms);
+    node.advance(50ms);
     EXPECT_EQ(first.get().state(), State::timed_out);
     EXPECT_EQ(node->call("deaf").error()->details.at("reason"), "abandoned_calls");
     EXPECT_TRUE(node->call("other").ok());
@@ -152,13 +153,13 @@ TEST(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
     EXPECT_EQ(node->call("deaf").text(), "2");
 }
 
-TEST(Runtime, ALateAnswerSettlesAnUnknownOutcome) {
+TEST_WITH_EITHER_LEDGER(Runtime, ALateAnswerSettlesAnUnknownOutcome) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto first = start(node, "slow", {}, with_key("k"));
     ASSERT_EQ(body->waiting(), 1u);
-    node.timers->advance(30s);
+    node.advance(30s);
     ASSERT_TRUE(first->outcome);
     EXPECT_EQ(first->outcome->state(), State::unknown);
     EXPECT_EQ(first->outcome->error()->code, ErrorCode::timed_out);
@@ -166,6 +167,8 @@ TEST(Runtime, ALateAnswerSettlesAnUnknownOutcome) {
     EXPECT_EQ(node->call("slow", {}, with_key("k")).error()->code, ErrorCode::outcome_unknown);
 
     body->take()->finish(ToolResult(Value("done after all")));
+
+    node.calm();
     const Outcome again = node->call("slow", {}, with_key("k"));
     EXPECT_EQ(again.state(), State::replayed);
     EXPECT_TRUE(again.ok());
@@ -176,7 +179,7 @@ TEST(Runtime, ALateAnswerSettlesAnUnknownOutcome) {
                             "tool_call.resolved", "tool_call.deduped"));
 }
 
-TEST(Runtime, TheSameKeyRunsOnceAndIsReplayed) {
+TEST_WITH_EITHER_LEDGER(Runtime, TheSameKeyRunsOnceAndIsReplayed) {
     TestRuntime node;
     int runs = 0;
     ASSERT_TRUE(node->tools().add(
@@ -195,7 +198,7 @@ TEST(Runtime, TheSameKeyRunsOnceAndIsReplayed) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST(Runtime, AConcurrentDuplicateWaitsForTheFirst) {
+TEST_WITH_EITHER_LEDGER(Runtime, AConcurrentDuplicateWaitsForTheFirst) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
@@ -204,6 +207,7 @@ TEST(Runtime, AConcurrentDuplicateWaitsForTheFirst) {
     EXPECT_EQ(body->entered(), 1);
     EXPECT_FALSE(second->outcome);
     body->take()->finish(ToolResult(Value(7)));
+    node.calm();
     ASSERT_TRUE(first->outcome);
     ASSERT_TRUE(second->outcome);
     EXPECT_EQ(first->outcome->state(), State::succeeded);
@@ -211,7 +215,7 @@ TEST(Runtime, AConcurrentDuplicateWaitsForTheFirst) {
     EXPECT_EQ(second->outcome->text(), "7");
 }
 
-TEST(Runtime, ADuplicateThatRunsOutOfTimeIsToldItIsInProgress) {
+TEST_WITH_EITHER_LEDGER(Runtime, ADuplicateThatRunsOutOfTimeIsToldItIsInProgress) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow.timeout(60s)));
@@ -219,15 +223,16 @@ TEST(Runtime, ADuplicateThatRunsOutOfTimeIsToldItIsInProgress) {
     Context brief = with_key("k");
     brief.timeout = 10ms;
     const auto second = start(node, "slow", {}, brief);
-    node.timers->advance(10ms);
+    node.advance(10ms);
     ASSERT_TRUE(second->outcome);
     EXPECT_EQ(second->outcome->state(), State::in_progress);
     EXPECT_FALSE(first->outcome);
     body->take()->finish(ToolResult(Value(1)));
+    node.calm();
     EXPECT_TRUE(first->outcome->ok());
 }
 
-TEST(Runtime, AskedForApprovalItRunsOnceAPersonHasAgreed) {
+TEST_WITH_EITHER_LEDGER(Runtime, AskedForApprovalItRunsOnceAPersonHasAgreed) {
     TestRuntime node;
     int runs = 0;
     ASSERT_TRUE(node->tools().add(tool(
@@ -258,7 +263,7 @@ TEST(Runtime, AskedForApprovalItRunsOnceAPersonHasAgreed) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST(Runtime, ADeniedCallNeverRuns) {
+TEST_WITH_EITHER_LEDGER(Runtime, ADeniedCallNeverRuns) {
     TestRuntime node;
     int runs = 0;
     ASSERT_TRUE(node->tools().add(tool("pay", "", [&] { return ++runs; }).risk(Risk::high)));
@@ -268,16 +273,16 @@ TEST(Runtime, ADeniedCallNeverRuns) {
     EXPECT_EQ(runs, 0);
 }
 
-TEST(Runtime, AnExpiredApprovalIsNoUse) {
+TEST_WITH_EITHER_LEDGER(Runtime, AnExpiredApprovalIsNoUse) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(tool("pay", "", [] { return 1; }).risk(Risk::high)));
     const Outcome asked = node->call("pay");
     ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
-    node.timers->advance(16min);
+    node.advance(16min);
     EXPECT_EQ(node->resume(asked.call_id()).error()->code, ErrorCode::approval_expired);
 }
 
-TEST(Runtime, AnApprovalIsForOneExactCall) {
+TEST_WITH_EITHER_LEDGER(Runtime, AnApprovalIsForOneExactCall) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(tool("pay", "", [](int n) { return n; }, param("n")).risk(Risk::high)));
     const Outcome asked = node->call("pay", {{"n", 1}});
@@ -293,7 +298,7 @@ TEST(Runtime, AnApprovalIsForOneExactCall) {
     EXPECT_EQ(node->resume(asked.call_id()).error()->details.at("reason"), "other_call");
 }
 
-TEST(Runtime, AnEditedApprovalIsANewCall) {
+TEST_WITH_EITHER_LEDGER(Runtime, AnEditedApprovalIsANewCall) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(
         tool("pay", "", [](int n) { return n; }, param("n").maximum(100)).risk(Risk::high)));
@@ -309,7 +314,7 @@ TEST(Runtime, AnEditedApprovalIsANewCall) {
     EXPECT_EQ(node->resume(edited->call_id).text(), "20");
 }
 
-TEST(Runtime, AtA0OnlyAPreviewIsMade) {
+TEST_WITH_EITHER_LEDGER(Runtime, AtA0OnlyAPreviewIsMade) {
     TestRuntime node;
     int runs = 0;
     ASSERT_TRUE(
@@ -327,7 +332,7 @@ TEST(Runtime, AtA0OnlyAPreviewIsMade) {
     EXPECT_EQ(runs, 0);
 }
 
-TEST(Runtime, ARetryHappensOnlyWhereNothingCanHaveHappened) {
+TEST_WITH_EITHER_LEDGER(Runtime, ARetryHappensOnlyWhereNothingCanHaveHappened) {
     TestRuntime node;
     int tries = 0;
     ASSERT_TRUE(node->tools().add(schema_tool(ToolDefinition("flaky", "", Object{{"type", "object"}}),
@@ -340,7 +345,7 @@ TEST(Runtime, ARetryHappensOnlyWhereNothingCanHaveHappened) {
                                       .retries(RetryPolicy(2))
                                       .run_inline()));
     const auto call = start(node, "flaky");
-    for (int i = 0; i < 10 && !call->outcome; ++i) node.timers->advance(1s);
+    for (int i = 0; i < 10 && !call->outcome; ++i) node.advance(1s);
     ASSERT_TRUE(call->outcome);
     EXPECT_TRUE(call->outcome->ok());
     EXPECT_EQ(call->outcome->attempts(), 3u);
@@ -358,7 +363,7 @@ TEST(Runtime, ARetryHappensOnlyWhereNothingCanHaveHappened) {
     EXPECT_EQ(tries, 1);
 }
 
-TEST(Runtime, ACancelledCallIsAnsweredAtOnce) {
+TEST_WITH_EITHER_LEDGER(Runtime, ACancelledCallIsAnsweredAtOnce) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow.read_only()));
@@ -369,13 +374,14 @@ TEST(Runtime, ACancelledCallIsAnsweredAtOnce) {
     auto attempt = body->take();
     EXPECT_FALSE(attempt->context().cancelled());
     stop.request_stop();
+    node.calm();
     ASSERT_TRUE(call->outcome);
     EXPECT_EQ(call->outcome->state(), State::cancelled);
     EXPECT_TRUE(attempt->context().cancelled());
     EXPECT_EQ(node->call("slow", {}, context).state(), State::cancelled);
 }
 
-TEST(Runtime, ProgressReachesTheCallerUntilTheEnd) {
+TEST_WITH_EITHER_LEDGER(Runtime, ProgressReachesTheCallerUntilTheEnd) {
     TestRuntime node;
     std::vector<std::string> seen;
     ASSERT_TRUE(node->tools().add(tool("work", "", [](CallContext& context) {
@@ -389,14 +395,14 @@ TEST(Runtime, ProgressReachesTheCallerUntilTheEnd) {
     EXPECT_THAT(seen, ElementsAre("half", ""));
 }
 
-TEST(Runtime, PartialContentIsKeptWhenTheCallDoesNotComplete) {
+TEST_WITH_EITHER_LEDGER(Runtime, PartialContentIsKeptWhenTheCallDoesNotComplete) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto call = start(node, "slow");
     const auto attempt = body->take();
     attempt->context().partial("first half");
-    node.timers->advance(31s);
+    node.advance(31s);
     ASSERT_TRUE(call->outcome);
     EXPECT_FALSE(call->outcome->ok());
     ASSERT_TRUE(call->outcome->partial());
@@ -405,7 +411,7 @@ TEST(Runtime, PartialContentIsKeptWhenTheCallDoesNotComplete) {
     EXPECT_EQ(node.recorder->progress().size(), 1u);
 }
 
-TEST(Runtime, AToolMayCallAnotherFromInside) {
+TEST_WITH_EITHER_LEDGER(Runtime, AToolMayCallAnotherFromInside) {
     RuntimeOptions options;
     options.pool_threads = 1;
     TestRuntime node(options);
@@ -418,7 +424,7 @@ TEST(Runtime, AToolMayCallAnotherFromInside) {
     EXPECT_EQ(audit.size(), 4u) << "the nested call is on the same trace";
 }
 
-TEST(Runtime, EndlessNestingEnds) {
+TEST_WITH_EITHER_LEDGER(Runtime, EndlessNestingEnds) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(tool("again", "", [](CallContext& context) -> Result<std::string> {
                                       const Outcome inner = context.call("again", {});
@@ -451,7 +457,7 @@ TEST(Runtime, MayBeDestroyedByAToolThatRunsInIt) {
     EXPECT_EQ(pointer->call("end").text(), "1");
 }
 
-TEST(Runtime, ABatchKeepsOrderAndOneFailureLeavesTheOthersAlone) {
+TEST_WITH_EITHER_LEDGER(Runtime, ABatchKeepsOrderAndOneFailureLeavesTheOthersAlone) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(add_tool()));
     std::barrier all(3);
@@ -473,12 +479,13 @@ TEST(Runtime, ABatchKeepsOrderAndOneFailureLeavesTheOthersAlone) {
     EXPECT_EQ(outcomes[4].text(), "2");
 }
 
-TEST(Runtime, ABatchRunsWholeOrNotAtAllUnderABudget) {
+TEST_WITH_EITHER_LEDGER(Runtime, ABatchRunsWholeOrNotAtAllUnderABudget) {
     TestRuntime node;
-    int runs = 0;
+    std::atomic<int> runs = 0;
     UseLimits limits;
     limits.per_run = 3;
-    ASSERT_TRUE(node->tools().add(tool("costly", "", [&] { return ++runs; }).limits(limits).run_inline()));
+    ASSERT_TRUE(
+        node->tools().add(tool("costly", "", [&] { return runs.fetch_add(1); }).limits(limits).run_inline()));
     Context context;
     context.run_id = "run";
     const std::vector<CallRequest> four(4, CallRequest("costly"));
@@ -491,7 +498,7 @@ TEST(Runtime, ABatchRunsWholeOrNotAtAllUnderABudget) {
     EXPECT_EQ(runs, 3);
 }
 
-TEST(Runtime, CallsOnTheSameResourceTakeTurns) {
+TEST_WITH_EITHER_LEDGER(Runtime, CallsOnTheSameResourceTakeTurns) {
     TestRuntime node;
     auto [write, body] = deferred("write");
     write.definition.input_schema =
@@ -502,15 +509,18 @@ TEST(Runtime, CallsOnTheSameResourceTakeTurns) {
     const auto b1 = start(node, "write", {{"path", "b"}});
     EXPECT_EQ(body->waiting(), 2u);
     body->take()->finish(ToolResult(Value(1)));
+    node.calm();
     ASSERT_TRUE(a1->outcome);
     EXPECT_EQ(body->waiting(), 2u);
     body->take()->finish(ToolResult(Value(2)));
+    node.calm();
     body->take()->finish(ToolResult(Value(3)));
+    node.calm();
     EXPECT_TRUE(a2->outcome);
     EXPECT_TRUE(b1->outcome);
 }
 
-TEST(Runtime, WhatCannotBeRecordedDoesNotHappen) {
+TEST_WITH_EITHER_LEDGER(Runtime, WhatCannotBeRecordedDoesNotHappen) {
 #ifdef CALLGATE_FAILPOINTS
     TestRuntime node;
     int runs = 0;
@@ -530,7 +540,7 @@ TEST(Runtime, WhatCannotBeRecordedDoesNotHappen) {
 #endif
 }
 
-TEST(Runtime, SecretsNeverLeaveTheCall) {
+TEST_WITH_EITHER_LEDGER(Runtime, SecretsNeverLeaveTheCall) {
     RuntimeOptions options;
     auto secrets = std::make_shared<MemorySecrets>();
     ASSERT_TRUE(secrets->set("mail", "token", "s3cr3t-value-1234"));
@@ -560,7 +570,7 @@ TEST(Runtime, SecretsNeverLeaveTheCall) {
     for (const auto& p : node.recorder->progress()) EXPECT_EQ(p.message.find("s3cr3t"), std::string::npos);
 }
 
-TEST(Runtime, TheBreakerOpensAndRecovers) {
+TEST_WITH_EITHER_LEDGER(Runtime, TheBreakerOpensAndRecovers) {
     TestRuntime node;
     bool broken = true;
     Tool shaky = tool("shaky", "",
@@ -576,13 +586,13 @@ TEST(Runtime, TheBreakerOpensAndRecovers) {
     EXPECT_EQ(node->call("shaky").error()->code, ErrorCode::circuit_open);
     EXPECT_EQ(node->tools().get("shaky")->health.status, HealthStatus::degraded);
     broken = false;
-    node.timers->advance(31s);
+    node.advance(31s);
     EXPECT_TRUE(node->call("shaky").ok());
     EXPECT_TRUE(node->call("shaky").ok());
     EXPECT_EQ(node->tools().get("shaky")->health.status, HealthStatus::healthy);
 }
 
-TEST(Runtime, ALoopIsFoundByItsResults) {
+TEST_WITH_EITHER_LEDGER(Runtime, ALoopIsFoundByItsResults) {
     TestRuntime node;
     int n = 0;
     ASSERT_TRUE(node->tools().add(tool("same", "", [] { return 1; }).read_only().run_inline()));
@@ -594,7 +604,7 @@ TEST(Runtime, ALoopIsFoundByItsResults) {
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(node->call("poll", {}, context).ok());
 }
 
-TEST(Runtime, ALoopOfOneTenantIsNotAnothers) {
+TEST_WITH_EITHER_LEDGER(Runtime, ALoopOfOneTenantIsNotAnothers) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(tool("same", "", [] { return 1; }).read_only().run_inline()));
     Context one;
@@ -607,7 +617,7 @@ TEST(Runtime, ALoopOfOneTenantIsNotAnothers) {
     EXPECT_EQ(node->call("same", {}, one).error()->code, ErrorCode::loop_detected);
 }
 
-TEST(Runtime, AToolMayCallAnotherOnTheResourceItHolds) {
+TEST_WITH_EITHER_LEDGER(Runtime, AToolMayCallAnotherOnTheResourceItHolds) {
     TestRuntime node;
     const auto on_path = [](Tool made) { return made.connector("files").resource_key("/path").run_inline(); };
     ASSERT_TRUE(node->tools().add(
@@ -619,7 +629,7 @@ TEST(Runtime, AToolMayCallAnotherOnTheResourceItHolds) {
     EXPECT_EQ(node->call("outer", {{"path", "a"}}).text(), "a!");
 }
 
-TEST(Runtime, WhatWasApprovedIsOnlyPreviewedOnceTheLevelIsA0) {
+TEST_WITH_EITHER_LEDGER(Runtime, WhatWasApprovedIsOnlyPreviewedOnceTheLevelIsA0) {
     TestRuntime node;
     int runs = 0;
     ASSERT_TRUE(node->tools().add(tool("pay", "", [&] { return ++runs; }).risk(Risk::high)));
@@ -632,7 +642,7 @@ TEST(Runtime, WhatWasApprovedIsOnlyPreviewedOnceTheLevelIsA0) {
     EXPECT_TRUE(node->resume(asked.call_id()).ok());
 }
 
-TEST(Runtime, AnActionIsCompensatedWhenItFails) {
+TEST_WITH_EITHER_LEDGER(Runtime, AnActionIsCompensatedWhenItFails) {
     TestRuntime node;
     std::string undone;
     ActionHooks hooks;
@@ -651,19 +661,19 @@ TEST(Runtime, AnActionIsCompensatedWhenItFails) {
     EXPECT_EQ(outcome.error()->details.at("compensated"), true);
 }
 
-TEST(Runtime, AnUnknownOutcomeIsResolvedByAPerson) {
+TEST_WITH_EITHER_LEDGER(Runtime, AnUnknownOutcomeIsResolvedByAPerson) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto call = start(node, "slow", {}, with_key("k"));
-    node.timers->advance(31s);
+    node.advance(31s);
     ASSERT_EQ(call->outcome->state(), State::unknown);
     ASSERT_TRUE(node->resolve(call->outcome->call_id(), true, "olga", "seen in the bank's log"));
     EXPECT_TRUE(node->call("slow", {}, with_key("k")).ok());
     EXPECT_FALSE(node->resolve(call->outcome->call_id(), false, "olga", ""));
 }
 
-TEST(Runtime, AToolOfAnotherTenantDoesNotExist) {
+TEST_WITH_EITHER_LEDGER(Runtime, AToolOfAnotherTenantDoesNotExist) {
     TestRuntime node;
     ASSERT_TRUE(node->tools("acme").add(add_tool()));
     Context acme;
@@ -672,7 +682,7 @@ TEST(Runtime, AToolOfAnotherTenantDoesNotExist) {
     EXPECT_EQ(node->call("add", {{"a", 1}, {"b", 2}}).state(), State::not_found);
 }
 
-TEST(Runtime, ADirectToolSkipsOnlyTheLookup) {
+TEST_WITH_EITHER_LEDGER(Runtime, ADirectToolSkipsOnlyTheLookup) {
     TestRuntime node;
     EXPECT_EQ(node->call_direct(add_tool(), {{"a", 2}, {"b", 2}}).text(), "4");
     EXPECT_EQ(node->call_direct(add_tool(), {{"a", 2}}).state(), State::invalid);
@@ -682,7 +692,7 @@ TEST(Runtime, ADirectToolSkipsOnlyTheLookup) {
               State::denied);
 }
 
-TEST(Runtime, TypedExceptionsForThoseWhoWantThem) {
+TEST_WITH_EITHER_LEDGER(Runtime, TypedExceptionsForThoseWhoWantThem) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(add_tool()));
     EXPECT_EQ(node->call_or_throw("add", {{"a", 1}, {"b", 2}}).text(), "3");

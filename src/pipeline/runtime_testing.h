@@ -1,15 +1,22 @@
-// For tests: a runtime whose time stands still until told otherwise, with everything it tells others kept.
+// For tests: a runtime whose time stands still until told otherwise, with everything it tells others kept,
+// over a ledger that answers at once or later.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <callgate/callgate.h>
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "ledger/deferred_ledger.h"
 #include "ledger/memory_ledger.h"
 #include "pipeline/core.h"
 #include "pipeline/timers.h"
@@ -136,6 +143,31 @@ inline std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name)
             body};
 }
 
+/// How the ledgers of the runtimes that are made now answer; nothing: at once.
+using Answers = ledger::DeferredLedger::Answers;
+inline std::optional<Answers>& ledgers_answer() {
+    static std::optional<Answers> how;
+    return how;
+}
+struct LedgersAnswerLater {
+    LedgersAnswerLater() { ledgers_answer() = Answers::soon; }
+    ~LedgersAnswerLater() { ledgers_answer().reset(); }
+    LedgersAnswerLater(const LedgersAnswerLater&) = delete;
+    LedgersAnswerLater& operator=(const LedgersAnswerLater&) = delete;
+};
+
+/// A test of what holds whether the ledger answers at once or later: it is run with both.
+#define TEST_WITH_EITHER_LEDGER(suite, name)                          \
+    static void suite##_##name();                                     \
+    TEST(suite, name) {                                               \
+        suite##_##name();                                             \
+    }                                                                 \
+    TEST(suite##WithALaterLedger, name) {                             \
+        const ::callgate::pipeline::LedgersAnswerLater while_it_runs; \
+        suite##_##name();                                             \
+    }                                                                 \
+    static void suite##_##name()
+
 /// Empty until the call has ended.
 using Ended = std::shared_ptr<std::optional<Outcome>>;
 
@@ -143,7 +175,8 @@ using Ended = std::shared_ptr<std::optional<Outcome>>;
 struct TestRuntime {
     explicit TestRuntime(RuntimeOptions options = {},
                          std::shared_ptr<ledger::MemoryLedger> shared_ledger = nullptr,
-                         std::shared_ptr<base::ManualClock> shared_clock = nullptr)
+                         std::shared_ptr<base::ManualClock> shared_clock = nullptr,
+                         std::optional<Answers> answers = ledgers_answer())
         : clock(shared_clock ? shared_clock : std::make_shared<base::ManualClock>()),
           timers(std::make_shared<ManualTimers>(*clock)),
           ledger(shared_ledger ? shared_ledger : std::make_shared<ledger::MemoryLedger>(*clock)),
@@ -152,7 +185,12 @@ struct TestRuntime {
         parts.clock = clock;
         parts.rng = std::make_shared<base::SeededRng>(7);
         parts.timers = timers;
-        parts.ledger = ledger;
+        if (answers) {
+            later = std::make_shared<ledger::DeferredLedger>(ledger, *answers);
+            parts.ledger = later;
+        } else {
+            parts.ledger = ledger;
+        }
         options.observers.push_back(recorder);
         options.shutdown_grace = std::chrono::milliseconds(20'000);
         runtime =
@@ -163,6 +201,7 @@ struct TestRuntime {
     TestRuntime& operator=(TestRuntime&&) = delete;
     // A deferred tool holds its attempts, they the call, and that the tool.
     ~TestRuntime() {
+        if (later) later->answer_soon();
         if (!runtime) return;
         for (const auto& tool : runtime->tools().list()) {
             const auto entry = runtime->tools().find(tool.definition.name);
@@ -179,13 +218,46 @@ struct TestRuntime {
         auto kept = std::make_shared<std::optional<Outcome>>();
         runtime->start(std::move(request), std::move(context),
                        [kept](Outcome ended) { *kept = std::move(ended); });
+        calm();
         return kept;
+    }
+    Ended start(std::string tool, Args args = {}, Context context = {}) const {
+        return start(CallRequest(std::move(tool), std::move(args)), std::move(context));
+    }
+    /// Time passes, and what falls due happens.
+    void advance(std::chrono::nanoseconds duration) const {
+        timers->advance(duration);
+        calm();
+    }
+    /// The oldest operation that the ledger holds back, which must be this one, is answered, and a call that
+    /// nobody waits for has gone on as far as it gets.
+    void answer(std::string_view operation) const {
+        later->wait_until_open(1);
+        EXPECT_EQ(later->open_names().front(), operation);
+        later->answer_one();
+        while (!has_no_turns()) std::this_thread::yield();
+    }
+    /// Waits until the ledger has answered everything, and the calls that nobody waits for have gone as far
+    /// as they get with that. With a ledger that answers at once this is always so.
+    void calm() const {
+        while (later && !is_calm()) std::this_thread::yield();
     }
 
     std::shared_ptr<base::ManualClock> clock;
     std::shared_ptr<ManualTimers> timers;
-    std::shared_ptr<ledger::MemoryLedger> ledger;
+    std::shared_ptr<ledger::MemoryLedger> ledger;   ///< what is true
+    std::shared_ptr<ledger::DeferredLedger> later;  ///< before it, where it answers later
     std::shared_ptr<Recorder> recorder;
     std::unique_ptr<Runtime> runtime;
+
+private:
+    bool is_calm() const {
+        const std::uint64_t begun = later->begun();
+        return later->open() == 0 && has_no_turns() && later->begun() == begun;
+    }
+    bool has_no_turns() const {
+        const auto turns = runtime->core()->turns.counts();
+        return turns.queued == 0 && turns.busy == 0;
+    }
 };
 }  // namespace callgate::pipeline

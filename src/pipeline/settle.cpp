@@ -13,7 +13,7 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kFinish, kRecorded, kTell };
+enum Phase : int { kFinish, kRecorded, kRecordedInstead, kTell };
 
 // Whether this way of ending says that the tool itself is unfit.
 bool broken(ErrorCode code) {
@@ -79,6 +79,7 @@ void let_go(Call& call, Special& special) {
     if (special.approval_use) call.outcome.approval_id = special.approval_use->id;
     special.hold = {};
     special.ticket = {};
+    stop_waiting_for_key(call);
     if (!special.waits_for_resource.empty()) {
         call.core->policy.state().resources.forget(special.waits_for_resource, call.ticket_number());
     }
@@ -113,28 +114,23 @@ ledger::Io settle_claim(Call& call) {
     if (outcome.state != State::replayed) outcome.attempts = call.tries;
     if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
     if (call.special_if() != nullptr) let_go(call, call.special());
-    if (call.waits_for_key) call.core->ledger().stop_waiting(key_scope(call), call);
 
     call.phase = kRecorded;
     if (call.terminal_recorded) return Step::next;
-    if (call.has_claim) {
-        if (settle_claim(call) == ledger::Io::pending) return Step::pending;
-    } else {
-        fill_terminal_event(call.terminal.emplace(), call);
-        if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
-        if (call.core->ledger().record(*call.terminal, call.settled, call) == ledger::Io::pending) {
-            return Step::pending;
-        }
-        call.settled.settled.accepted = true;
-    }
-    call.settled.ready = true;
-    return Step::next;
+    if (call.has_claim) return call.asked(settle_claim(call));
+    fill_terminal_event(call.terminal.emplace(), call);
+    if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
+    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call));
 }
 
 // The outcome is not on the record. What may have happened is then not known, and that is said.
 void unrecorded(Call& call) {
     call.core->counters.settle.audit_failures.add();
     OutcomeData& outcome = call.outcome;
+    if (call.special_if() != nullptr) call.special().claim_events.clear();
+    call.terminal.reset();
+    // It was refused for just that, and says so.
+    if (!call.entered && outcome.error && outcome.error->code == ErrorCode::ledger_unavailable) return;
     Error error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
                 {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}});
     const bool maybe_done = call.entered && call.effectful();
@@ -143,12 +139,10 @@ void unrecorded(Call& call) {
     outcome.state = maybe_done ? State::unknown : State::failed;
     outcome.safe_new_key = !maybe_done;
     outcome.error = std::move(error);
-    if (call.special_if() != nullptr) call.special().claim_events.clear();
-    call.terminal.reset();
 }
 
 // Another owner has taken the call over while this one ran: what it says now is not the outcome.
-void fenced_off(Call& call) {
+Step fenced_off(Call& call) {
     OutcomeData& outcome = call.outcome;
     call.core->counters.dispatch.fenced.add();
     outcome.succeeded = false;
@@ -161,26 +155,26 @@ void fenced_off(Call& call) {
               {{"reason", "taken_over"}});
     call.special().claim_events.clear();
     fill_terminal_event(call.terminal.emplace(), call);
-    ledger::Reply& reply = call.settled;
-    reply.error.reset();
-    call.core->ledger().record(*call.terminal, reply, call);
-    if (reply.error) {
+    call.phase = kRecordedInstead;
+    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call));
+}
+
+Step recorded_instead(Call& call) {
+    call.phase = kTell;
+    if (call.settled.error) {
         call.core->counters.settle.audit_failures.add();
         call.terminal.reset();
     }
+    return Step::next;
 }
 
 Step recorded(Call& call) {
     call.phase = kTell;
     if (call.terminal_recorded) return Step::next;
-    if (!call.settled.ready.load()) {
-        call.phase = kRecorded;
-        return Step::pending;
-    }
     if (call.settled.error) {
         unrecorded(call);
     } else if (call.has_claim && !call.settled.settled.accepted) {
-        fenced_off(call);
+        return fenced_off(call);
     }
     return Step::next;
 }
@@ -203,6 +197,7 @@ Step settle(Call& call) {
         switch (call.phase) {
             case kFinish: step = finish(call); break;
             case kRecorded: step = recorded(call); break;
+            case kRecordedInstead: step = recorded_instead(call); break;
             default: return tell(call);
         }
         if (step != Step::next) return step;

@@ -8,8 +8,9 @@ namespace callgate::pipeline {
 
 class Call;
 
-/// Go to the next stage, wait to be woken, or the call is over (settle is next).
-enum class Step : std::uint8_t { next, pending, end };
+/// Go to the next stage, wait to be woken, wait for the ledger's answer (and for nothing else), or the call
+/// is over (settle is next).
+enum class Step : std::uint8_t { next, pending, asked, end };
 
 /// How often something happened. May be used from any thread.
 class Counter {

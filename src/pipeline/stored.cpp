@@ -1,5 +1,7 @@
 #include "pipeline/stored.h"
 
+#include <atomic>
+
 #include "base/guard.h"
 #include "pipeline/projection.h"
 #include "pipeline/shape.h"
@@ -7,11 +9,54 @@
 namespace callgate::pipeline {
 namespace {
 
-// Holds the reply of an operation that nobody waits for.
-class Afterwards final : public ledger::Waiter {
+// A late answer on its way to the record. Nobody waits for it; it keeps itself until the ledger has answered.
+class LateSettlement final : public ledger::Waiter,
+                             public PoolTask,
+                             public std::enable_shared_from_this<LateSettlement> {
 public:
-    void wake() override {}
-    ledger::SettleReply reply;
+    LateSettlement(std::shared_ptr<Call> call, const AuditEvent& event)
+        : call_(std::move(call)), event_(event) {}
+
+    void begin(ledger::SettleRequest request) {
+        const bool as_turn = call_->core->expect_turn();
+        if (as_turn) kept_ = shared_from_this();
+        if (call_->core->ledger().settle(std::move(request), reply_, *this) == ledger::Io::pending) {
+            if (as_turn) return;
+            answered_.wait(false);  // the runtime has gone, and its threads with it
+        } else if (as_turn) {
+            kept_ = nullptr;
+            call_->core->turn_came();
+        }
+        tell();
+    }
+
+    // Either it goes to another thread, or this one waits for it: it may be gone before wake() returns.
+    void wake() override {
+        if (kept_) {
+            call_->core->turns.submit(std::move(kept_));
+        } else {
+            answered_.store(true);
+            answered_.notify_one();
+        }
+    }
+    void run() override {
+        call_->core->turn_came();
+        tell();
+    }
+    void drop() override { run(); }
+
+private:
+    void tell() {
+        if (reply_.error || !reply_.settled.accepted) return;
+        event_.sequence = reply_.first_event;
+        project_audit(*call_->core, event_);
+    }
+
+    const std::shared_ptr<Call> call_;
+    AuditEvent event_;
+    ledger::SettleReply reply_;
+    std::shared_ptr<LateSettlement> kept_;
+    std::atomic<bool> answered_{false};
 };
 
 }  // namespace
@@ -39,16 +84,16 @@ void replay_stored(Call& call, const ledger::StoredOutcome& stored) {
     call.note("replay", "replayed", "the key has been answered before");
 }
 
-void settle_late(Call& call, std::uint32_t attempt, ToolReturn answer) {
+void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolReturn answer) {
     auto stored = std::make_shared<ledger::StoredOutcome>();
     stored->attempts = attempt;
-    stored->call_id = call.id;
+    stored->call_id = call->id;
     ledger::SettleRequest request;
-    request.call_id = call.claim_id;
-    request.epoch = call.epoch;
+    request.call_id = call->claim_id;
+    request.epoch = call->epoch;
     request.attempt = attempt;
     request.last = false;  // whatever goes on under this key now, it must not be ended by this
-    const redact::Redactor redactor = call.redactor();
+    const redact::Redactor redactor = call->redactor();
     if (answer) {
         request.end = ledger::AttemptEnd::succeeded;
         stored->succeeded = true;
@@ -66,19 +111,13 @@ void settle_late(Call& call, std::uint32_t attempt, ToolReturn answer) {
         mask(*stored->error, redactor);
     }
     request.outcome = std::move(stored);
-    const bool has_row = call.has_claim;
-    AuditEvent event = make_event(call, "tool_call.resolved", "info", "settle");
-    event.detail = "The tool answered after its deadline.";
-    request.events.push_back(event);
-    if (has_row) {
-        const auto afterwards = std::make_shared<Afterwards>();
-        const auto io = call.core->ledger().settle(std::move(request), afterwards->reply, *afterwards);
-        if (io == ledger::Io::done && afterwards->reply.settled.accepted) {
-            event.sequence = afterwards->reply.first_event;
-            project_audit(*call.core, event);
-        }
+    if (call->has_claim) {
+        AuditEvent event = make_event(*call, "tool_call.resolved", "info", "settle");
+        event.detail = "The tool answered after its deadline.";
+        request.events.push_back(event);
+        std::make_shared<LateSettlement>(call, event)->begin(std::move(request));
     }
-    if (!CALLGATE_GUARD(one_terminal)) project_end(call);
+    if (!CALLGATE_GUARD(one_terminal)) project_end(*call);
 }
 
 }  // namespace callgate::pipeline

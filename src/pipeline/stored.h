@@ -15,7 +15,8 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call);
 /// The call's outcome becomes that of an earlier call with the same key.
 void replay_stored(Call& call, const ledger::StoredOutcome& stored);
 
-/// An answer that came after the call had been given up: it settles the outcome if that was unknown.
-void settle_late(Call& call, std::uint32_t attempt, ToolReturn answer);
+/// An answer that came after the call had been given up: it settles the outcome if that was unknown, and the
+/// observers are told once it is on the record.
+void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolReturn answer);
 
 }  // namespace callgate::pipeline

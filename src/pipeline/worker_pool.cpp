@@ -39,14 +39,6 @@ struct WorkerPool::State {
                                                       [](const Worker& worker) { return worker.counts(); }));
     }
 
-    Worker* current() {
-        const auto self = std::this_thread::get_id();
-        for (Worker& worker : workers) {
-            if (worker.thread.get_id() == self) return &worker;
-        }
-        return nullptr;
-    }
-
     void reap() {
         for (auto worker = workers.begin(); worker != workers.end();) {
             if (worker->gone) {
@@ -70,26 +62,43 @@ struct WorkerPool::State {
         worker.thread = std::thread([state, &worker] { work_loop(state, worker); });
     }
 
-    static void work_loop(const std::shared_ptr<State>& state, Worker& self) {
-        std::unique_lock lock(state->mutex);
-        while (!self.abandoned) {
-            ++state->idle;
-            state->work.wait(lock, [&] { return state->closing || !state->queue.empty(); });
-            --state->idle;
-            if (state->queue.empty()) break;
-            self.task = std::move(state->queue.front());
-            state->queue.pop_front();
-            const std::shared_ptr<PoolTask> task = self.task;
-            lock.unlock();
-            task->run();
-            lock.lock();
-            self.task = nullptr;
-        }
-        if (self.abandoned) --state->abandoned_now;
-        self.gone = true;
-        state->changed.notify_all();
+    static void work_loop(const std::shared_ptr<State>& state, Worker& self);
+};
+
+// Where a thread of a pool works.
+struct WorkerPool::Place {
+    std::shared_ptr<State> state;
+    State::Worker* worker = nullptr;  // null: it belongs to no pool
+
+    static Place& mine() {
+        thread_local Place place;
+        return place;
     }
 };
+
+void WorkerPool::State::work_loop(const std::shared_ptr<State>& state, Worker& self) {
+    Place::mine() = {state, &self};
+    std::unique_lock lock(state->mutex);
+    while (!self.abandoned) {
+        ++state->idle;
+        state->work.wait(lock, [&] { return state->closing || !state->queue.empty(); });
+        --state->idle;
+        if (state->queue.empty()) break;
+        std::shared_ptr<PoolTask> task = std::move(state->queue.front());
+        state->queue.pop_front();
+        self.task = task;
+        lock.unlock();
+        task->run();
+        lock.lock();
+        self.task = nullptr;
+        lock.unlock();
+        task = nullptr;  // without the lock: the last task of a runtime takes the pool with it
+        lock.lock();
+    }
+    if (self.abandoned) --state->abandoned_now;
+    self.gone = true;
+    state->changed.notify_all();
+}
 
 WorkerPool::WorkerPool(Options options) : state_(std::make_shared<State>(options)) {}
 
@@ -123,18 +132,24 @@ bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
     return false;
 }
 
-WorkerPool::Waiting::Waiting(WorkerPool& pool) : pool_(pool), counted_(false) {
-    const std::lock_guard lock(pool_.state_->mutex);
-    State::Worker* self = pool_.state_->current();
-    if (self == nullptr || self->waiting) return;
-    counted_ = self->waiting = true;
-    State::grow(pool_.state_);
+WorkerPool::Waiting::Waiting() : counted_(false) {
+    const Place& place = Place::mine();
+    if (place.worker == nullptr) return;
+    const std::lock_guard lock(place.state->mutex);
+    if (place.worker->waiting) return;
+    counted_ = place.worker->waiting = true;
+    State::grow(place.state);
 }
 
 WorkerPool::Waiting::~Waiting() {
-    if (!counted_) return;
-    const std::lock_guard lock(pool_.state_->mutex);
-    if (State::Worker* self = pool_.state_->current()) self->waiting = false;
+    if (counted_) mark(false);
+}
+
+void WorkerPool::Waiting::mark(bool waiting) {
+    const Place& place = Place::mine();
+    const std::lock_guard lock(place.state->mutex);
+    place.worker->waiting = waiting;
+    if (waiting) State::grow(place.state);
 }
 
 WorkerPool::Counts WorkerPool::counts() const {
@@ -144,6 +159,9 @@ WorkerPool::Counts WorkerPool::counts() const {
     counts.abandoned_now = state_->abandoned_now;
     counts.threads = state_->workers.size();
     counts.queued = state_->queue.size();
+    counts.busy = static_cast<std::size_t>(
+        std::count_if(state_->workers.begin(), state_->workers.end(),
+                      [](const State::Worker& worker) { return worker.task != nullptr; }));
     return counts;
 }
 
@@ -161,7 +179,8 @@ bool WorkerPool::close(std::chrono::milliseconds grace) {
     {
         std::unique_lock lock(state_->mutex);
         // A tool may end the runtime it runs in: its own thread cannot be waited for.
-        const State::Worker* self = state_->current();
+        const Place& place = Place::mine();
+        const State::Worker* self = place.state == state_ ? place.worker : nullptr;
         const auto home = [&] {
             return std::all_of(state_->workers.begin(), state_->workers.end(),
                                [&](const State::Worker& worker) { return worker.gone || &worker == self; });

@@ -37,6 +37,7 @@ public:
         std::uint64_t abandoned_now = 0;
         std::size_t threads = 0;
         std::size_t queued = 0;
+        std::size_t busy = 0;  ///< threads that have a task, waiting and abandoned ones included
     };
 
     explicit WorkerPool(Options options);
@@ -49,16 +50,25 @@ public:
     /// True: its code runs on.
     bool abandon(const std::shared_ptr<PoolTask>& task);
 
-    /// While it lives, the calling thread waits for something that may need another thread of this pool.
+    /// While it lives, the calling thread waits for something that may need another thread of the pool it
+    /// belongs to, if it belongs to one.
     class Waiting {
     public:
-        explicit Waiting(WorkerPool& pool);
+        Waiting();
         ~Waiting();
         Waiting(const Waiting&) = delete;
         Waiting& operator=(const Waiting&) = delete;
 
+        /// Something to do has come for it: it counts while it does that.
+        template <class Work>
+        void interrupt(Work work) {
+            if (counted_) mark(false);
+            work();
+            if (counted_) mark(true);
+        }
+
     private:
-        WorkerPool& pool_;
+        static void mark(bool waiting);
         bool counted_;
     };
 
@@ -68,6 +78,7 @@ public:
 
 private:
     struct State;
+    struct Place;
     std::shared_ptr<State> state_;
 };
 

@@ -1,0 +1,257 @@
+// For tests: a ledger that answers later, as a durable one does.
+//
+// What is asked on the path of a call goes into a queue; a thread of its own hands it to the ledger behind
+// and wakes who asked. Either at once, or only as many as the test says: then everything that can happen
+// while an operation is open can be made to happen. The other operations go straight to the ledger behind.
+//
+// Threads: may be used from any thread. The destructor answers what is still open.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ledger/ledger.h"
+
+namespace callgate::ledger {
+
+class DeferredLedger final : public Ledger {
+public:
+    enum class Answers : std::uint8_t { soon, when_told };
+
+    /// `behind` answers at once.
+    explicit DeferredLedger(std::shared_ptr<Ledger> behind, Answers answers = Answers::soon)
+        : behind_(std::move(behind)), told_(answers == Answers::soon ? kAll : 0) {
+        thread_ = std::thread([this] { work(); });
+    }
+    ~DeferredLedger() override {
+        answer_soon();
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+
+    // For the test.
+
+    /// Operations that were asked for and not answered yet.
+    std::size_t open() const {
+        const std::lock_guard lock(mutex_);
+        return open_;
+    }
+    /// All that were ever asked for.
+    std::uint64_t begun() const {
+        const std::lock_guard lock(mutex_);
+        return begun_;
+    }
+    /// "claim", "settle" …, oldest first.
+    std::vector<std::string> open_names() const {
+        const std::lock_guard lock(mutex_);
+        std::vector<std::string> names;
+        for (const Operation& operation : queue_) names.emplace_back(operation.name);
+        return names;
+    }
+    /// Waits until so many are open.
+    void wait_until_open(std::size_t count) const {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return queue_.size() >= count; });
+    }
+    /// Answers the oldest one, which there must be or come, and returns when who asked has been woken.
+    void answer_one() {
+        std::unique_lock lock(mutex_);
+        const std::uint64_t until = answered_ + 1;
+        ++told_;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return answered_ >= until; });
+    }
+    /// From now on at once.
+    void answer_soon() {
+        {
+            const std::lock_guard lock(mutex_);
+            told_ = kAll;
+        }
+        changed_.notify_all();
+    }
+    void answer_when_told() {
+        const std::lock_guard lock(mutex_);
+        told_ = 0;
+    }
+    std::thread::id thread() const { return thread_.get_id(); }
+    /// What record() fails with from now on, or null: it works.
+    void refuse_records(std::optional<Error> why) {
+        const std::lock_guard lock(mutex_);
+        refuses_records_ = std::move(why);
+    }
+    /// As a ledger does that writes reads in batches: record() is done at once, with no number.
+    void batch_records(bool batches) {
+        const std::lock_guard lock(mutex_);
+        batches_records_ = batches;
+    }
+
+    // The path of a call.
+
+    Io peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply,
+            Waiter& waiter) override {
+        return later("peek", reply, waiter,
+                     [=, this, &reply](Waiter& nobody) { behind_->peek(key, fingerprint, reply, nobody); });
+    }
+    Io claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) override {
+        return later("claim", reply, waiter, [=, this, &reply](Waiter& nobody) mutable {
+            behind_->claim(std::move(request), reply, nobody);
+        });
+    }
+    Io dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) override {
+        return later("dispatch", reply, waiter, [=, this, &reply](Waiter& nobody) mutable {
+            behind_->dispatch(std::move(request), reply, nobody);
+        });
+    }
+    Io settle(SettleRequest request, SettleReply& reply, Waiter& waiter) override {
+        return later("settle", reply, waiter, [=, this, &reply](Waiter& nobody) mutable {
+            behind_->settle(std::move(request), reply, nobody);
+        });
+    }
+    Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) override {
+        return later("conclude", reply, waiter, [=, this, &reply](Waiter& nobody) mutable {
+            behind_->conclude(std::move(request), reply, nobody);
+        });
+    }
+    Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override {
+        return later("open_approval", reply, waiter, [=, this, &reply](Waiter& nobody) mutable {
+            behind_->open_approval(std::move(request), reply, nobody);
+        });
+    }
+    Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override {
+        {
+            const std::lock_guard lock(mutex_);
+            if (refuses_records_) {
+                reply.error = refuses_records_;
+                return Io::done;
+            }
+            if (batches_records_) {
+                AuditEvent later = event;
+                Reply ignored;
+                behind_->record(later, ignored, nobody_);
+                return Io::done;
+            }
+        }
+        // The event is borrowed until it is answered: who lets go of it before is found by the sanitizers.
+        return later("record", reply, waiter,
+                     [this, &event, &reply](Waiter& nobody) { behind_->record(event, reply, nobody); });
+    }
+    std::optional<Error> ready_to_record() override {
+        const std::lock_guard lock(mutex_);
+        return refuses_records_;
+    }
+    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override {
+        return behind_->wait_for_end(key, std::move(waiter));
+    }
+    void stop_waiting(const KeyScope& key, const Waiter& waiter) override {
+        behind_->stop_waiting(key, waiter);
+    }
+
+    // What may block.
+
+    std::vector<Approval> approvals(std::optional<ApprovalState> state) override {
+        return behind_->approvals(state);
+    }
+    std::optional<Approval> approval(std::string_view id) override { return behind_->approval(id); }
+    std::optional<Approval> approval_of_call(std::string_view call_id) override {
+        return behind_->approval_of_call(call_id);
+    }
+    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
+                                              const base::Sha256Digest& fingerprint,
+                                              std::string_view idempotency_key) override {
+        return behind_->open_approval_for(tenant, requester, fingerprint, idempotency_key);
+    }
+    Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override {
+        return behind_->vote(id, std::move(vote), event);
+    }
+    Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
+        return behind_->revoke(id, by, event);
+    }
+    std::optional<CallRow> find(const CallId& call_id) override { return behind_->find(call_id); }
+    std::vector<CallRow> list(std::optional<CallState> state) override { return behind_->list(state); }
+    Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
+                            AuditEvent& event) override {
+        return behind_->resolve(call_id, applied, std::move(outcome), event);
+    }
+    std::vector<AuditEvent> audit(std::string_view trace) override { return behind_->audit(trace); }
+    std::uint64_t audit_count() override { return behind_->audit_count(); }
+    std::vector<CallRow> in_doubt() override { return behind_->in_doubt(); }
+    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override {
+        return behind_->adopt(call_id, owner, event);
+    }
+    OwnerId register_owner() override { return behind_->register_owner(); }
+    void owner_gone(OwnerId owner) override { behind_->owner_gone(owner); }
+
+private:
+    static constexpr std::uint64_t kAll = ~std::uint64_t{0} >> 1;
+
+    struct Operation {
+        std::string_view name;
+        std::function<void(Waiter&)> act;
+        Reply* reply;
+        Waiter* waiter;
+    };
+    struct Nobody final : Waiter {
+        void wake() override {}
+    };
+
+    Io later(std::string_view name, Reply& reply, Waiter& waiter, std::function<void(Waiter&)> act) {
+        {
+            const std::lock_guard lock(mutex_);
+            queue_.push_back({name, std::move(act), &reply, &waiter});
+            ++open_;
+            ++begun_;
+        }
+        changed_.notify_all();
+        return Io::pending;
+    }
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock,
+                          [&] { return (stopping_ && queue_.empty()) || (told_ > 0 && !queue_.empty()); });
+            if (queue_.empty()) return;
+            if (told_ != kAll) --told_;
+            Operation operation = std::move(queue_.front());
+            queue_.pop_front();
+            lock.unlock();
+            operation.act(nobody_);
+            operation.act = nullptr;
+            operation.reply->ready = true;
+            operation.waiter->wake();  // the reply, and who asked, may be gone now
+            lock.lock();
+            --open_;
+            ++answered_;
+            changed_.notify_all();
+        }
+    }
+
+    const std::shared_ptr<Ledger> behind_;
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    std::deque<Operation> queue_;
+    std::uint64_t told_;  // how many may be answered
+    std::size_t open_ = 0;
+    std::uint64_t begun_ = 0;
+    std::uint64_t answered_ = 0;
+    std::optional<Error> refuses_records_;
+    bool batches_records_ = false;
+    bool stopping_ = false;
+    Nobody nobody_;
+    std::thread thread_;
+};
+
+}  // namespace callgate::ledger

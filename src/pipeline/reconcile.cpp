@@ -1,0 +1,259 @@
+#include "pipeline/reconcile.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "base/ids.h"
+#include "ledger/blocking_waiter.h"
+#include "pipeline/attempt.h"
+#include "pipeline/call.h"
+#include "pipeline/projection.h"
+#include "pipeline/shape.h"
+
+namespace callgate::pipeline {
+namespace {
+
+// One probe at work. The call is never run: it is what the probe sees of the one it is asked about.
+class Probe final : public PoolTask, public std::enable_shared_from_this<Probe> {
+public:
+    Probe(std::shared_ptr<Call> call, std::shared_ptr<const ToolEntry> tool, ledger::CallRow row)
+        : call_(std::move(call)), tool_(std::move(tool)), row_(std::move(row)), context_(*call_, 0) {}
+
+    void begin() {
+        timer_ = call_->core->timers().at(call_->deadline, [weak = weak_from_this()] {
+            if (const auto probe = weak.lock()) probe->expire();
+        });
+        if (!call_->core->pool.submit(shared_from_this())) finish({});
+    }
+    void run() override {
+        Reconciliation told;
+        try {
+            told = tool_->body()->reconcile(base::Uuid{row_.call_id}.to_string(),
+                                            row_.arguments->get_object(), context_);
+        } catch (...) {
+            told = {};  // it could not tell
+        }
+        finish(std::move(told));
+    }
+    void drop() override { finish({}); }
+
+    /// What it found, without secrets.
+    Reconciliation wait() {
+        std::unique_lock lock(mutex_);
+        answered_.wait(lock, [&] { return told_.has_value(); });
+        call_->core->timers().cancel(timer_);
+        Reconciliation told = std::move(*told_);
+        mask(told.result, call_->redactor());
+        return told;
+    }
+    const ledger::CallRow& row() const noexcept { return row_; }
+    const ToolEntry& tool() const noexcept { return *tool_; }
+
+private:
+    void expire() {
+        if (!finish({})) return;
+        call_->core->pool.abandon(shared_from_this());
+        Call::stop_elsewhere(call_);
+    }
+    // The first word counts.
+    bool finish(Reconciliation told) {
+        const std::lock_guard lock(mutex_);
+        if (told_) return false;
+        told_ = std::move(told);
+        answered_.notify_all();
+        return true;
+    }
+
+    const std::shared_ptr<Call> call_;
+    const std::shared_ptr<const ToolEntry> tool_;
+    const ledger::CallRow row_;
+    RunContext context_;
+    TimerId timer_ = 0;
+    std::mutex mutex_;
+    std::condition_variable answered_;
+    std::optional<Reconciliation> told_;
+};
+
+// The tool that can be asked about the call: fit, and still the one that it was made with.
+std::shared_ptr<const ToolEntry> tool_for(Runtime::Core& core, const ledger::CallRow& row) {
+    auto tool = core.registry_of(row.key.tenant).find(row.key.tool);
+    if (!tool || tool->body() == nullptr || !tool->body()->has_probe()) return nullptr;
+    if (tool->definition_hash() != row.definition_hash) return nullptr;
+    const LiveState& live = tool->live();
+    const bool fit = !live.quarantined() && !live.silenced.load(std::memory_order_relaxed) &&
+                     live.status() != HealthStatus::unavailable;
+    return fit ? tool : nullptr;
+}
+
+AuditEvent event_about(const ledger::CallRow& row, std::string_view type, std::string_view outcome,
+                       std::string_view detail) {
+    AuditEvent event;
+    event.type = type;
+    event.outcome = outcome;
+    event.stage = "reconcile";
+    event.call_id = row.call_id;
+    event.attempt = row.attempt;
+    event.has_key = !row.key.key.empty();
+    event.approval_id = row.approval_id;
+    event.tenant = row.key.tenant;
+    event.principal = row.key.principal;
+    event.tool = row.key.tool;
+    event.action = row.action;
+    event.detail = detail;
+    return event;
+}
+
+std::shared_ptr<Call> stand_in(Runtime::Core& core, const ToolEntry& tool, const ledger::CallRow& row) {
+    Context context;
+    context.tenant = row.key.tenant;
+    context.principal = row.key.principal;
+    Request request;
+    request.tool = row.key.tool;
+    request.action = row.action;
+    request.context = share(std::move(context));
+    auto call = core.make_call();
+    call->prepare(std::move(request));
+    call->observers = nullptr;
+    call->tool = &tool;
+    call->claim_id = row.call_id;
+    call->settle_deadline();
+    return call;
+}
+
+/// One run of reconcile().
+class Reconciler {
+public:
+    explicit Reconciler(Runtime::Core& core) : core_(core) {}
+
+    ReconcileReport run() {
+        for (const ledger::CallRow& row : core_.ledger().in_doubt()) {
+            begin(row);
+            if (probes_.size() >= core_.options.batch_concurrency) end_oldest();
+        }
+        while (!probes_.empty()) end_oldest();
+        return report_;
+    }
+
+private:
+    void begin(const ledger::CallRow& row) {
+        auto tool = tool_for(core_, row);
+        if (!tool) {
+            ++report_.no_tool;
+            return;
+        }
+        // Without what it was called with, a probe would be asked about another call.
+        if (!row.arguments || !row.arguments->is_object()) {
+            ++report_.cannot_tell;
+            return;
+        }
+        AuditEvent event = event_about(row, "tool_call.reconciling", "info",
+                                       "The program that sent it is gone; its probe is asked.");
+        event.connector_id = tool->contract().connector_id;
+        auto adopted = core_.ledger().adopt(row.call_id, core_.owner, event);
+        if (!adopted) {
+            ++report_.unrecorded;
+            return;
+        }
+        if (!*adopted) return;  // somebody else was quicker
+        project_audit(core_, event);
+        core_.counters.claim.reconciled.add();
+        ++report_.probed;
+        auto call = stand_in(core_, *tool, **adopted);
+        probes_.push_back(std::make_shared<Probe>(std::move(call), std::move(tool), std::move(**adopted)));
+        probes_.back()->begin();
+    }
+
+    void end_oldest() {
+        const auto probe = std::move(probes_.front());
+        probes_.pop_front();
+        Reconciliation told = probe->wait();
+        const Reconciliation::Verdict verdict = told.verdict;
+        if (!conclude(*probe, std::move(told))) {
+            ++report_.unrecorded;
+            return;
+        }
+        switch (verdict) {
+            case Reconciliation::Verdict::applied: ++report_.applied; break;
+            case Reconciliation::Verdict::not_applied: ++report_.not_applied; break;
+            case Reconciliation::Verdict::cannot_tell: ++report_.cannot_tell; break;
+        }
+    }
+
+    bool conclude(const Probe& probe, Reconciliation told) {
+        const ledger::CallRow& row = probe.row();
+        ledger::ConcludeRequest request;
+        request.call_id = row.call_id;
+        request.epoch = row.epoch;
+        request.verdict = told.verdict;
+        std::string_view found = "Its probe cannot tell whether it took effect.";
+        if (told.verdict == Reconciliation::Verdict::applied) {
+            found = "Its probe found that it took effect.";
+            auto stored = stored_for(row);
+            stored->succeeded = true;
+            stored->state = State::succeeded;
+            stored->result = std::move(told.result);
+            request.outcome = std::move(stored);
+        } else if (told.verdict == Reconciliation::Verdict::not_applied) {
+            found = "Its probe found that it had no effect.";
+        }
+        AuditEvent event = event_about(row, "tool_call.resolved", "info", found);
+        event.connector_id = probe.tool().contract().connector_id;
+        request.events.push_back(event);
+        ledger::ConcludeReply reply;
+        ledger::BlockingWaiter waiter;
+        waiter.wait(core_.ledger().conclude(std::move(request), reply, waiter));
+        if (reply.error || !reply.accepted) return false;
+        event.sequence = reply.first_event;
+        project_audit(core_, event);
+        return told.verdict != Reconciliation::Verdict::not_applied || release(probe);
+    }
+
+    // It is claimed again, by us, and nobody is there to make it.
+    bool release(const Probe& probe) {
+        const ledger::CallRow& row = probe.row();
+        ledger::SettleRequest request;
+        request.call_id = row.call_id;
+        request.epoch = row.epoch;
+        request.attempt = row.attempt;
+        request.end = ledger::AttemptEnd::not_applied;
+        auto stored = stored_for(row);
+        stored->error =
+            Error(ErrorCode::tool_error, "The program that made this call ended, and the call had no effect.",
+                  {{"reason", "reconciled_not_applied"}});
+        request.outcome = std::move(stored);
+        AuditEvent event =
+            event_about(row, "tool_call.failed", "failure", "It had no effect, and its key is free again.");
+        event.connector_id = probe.tool().contract().connector_id;
+        request.events.push_back(event);
+        ledger::SettleReply reply;
+        ledger::BlockingWaiter waiter;
+        waiter.wait(core_.ledger().settle(std::move(request), reply, waiter));
+        if (reply.error || !reply.settled.accepted) return false;
+        event.sequence = reply.first_event;
+        project_audit(core_, event);
+        return true;
+    }
+
+    static std::shared_ptr<ledger::StoredOutcome> stored_for(const ledger::CallRow& row) {
+        auto stored = std::make_shared<ledger::StoredOutcome>();
+        stored->attempts = row.attempt;
+        stored->approval_id = row.approval_id;
+        stored->call_id = row.call_id;
+        return stored;
+    }
+
+    Runtime::Core& core_;
+    ReconcileReport report_;
+    std::deque<std::shared_ptr<Probe>> probes_;
+};
+
+}  // namespace
+
+ReconcileReport reconcile(Runtime::Core& core) {
+    const WorkerPool::Waiting waiting;
+    return Reconciler(core).run();
+}
+
+}  // namespace callgate::pipeline
