@@ -52,6 +52,18 @@ crash: ## kill the owner of a durable ledger again and again, and check what is 
 	@$(call build,fault,--target crash)
 	@build/fault/bin/crash --kills $(KILLS) --seed $(SEED) --lanes $(JOBS)
 
+.PHONY: approval-crash
+approval-crash: ## the same between the request for an approval and its use (1,000 kills, SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target approval_crash)
+	@build/fault/bin/approval_crash --kills $(or $(APPROVAL_KILLS),1000) --seed $(SEED)
+
+.PHONY: canary
+canary: ## a known secret is used, and looked for afterwards in files, logs, exports, memory and /proc
+	@tools/setup.sh build test
+	@$(call build,fault,--target canary)
+	@build/fault/bin/canary
+
 .PHONY: schema-suite
 schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
 	@tools/setup.sh build test bench
@@ -137,6 +149,8 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) tidy
 	@$(MAKE) model MODEL=--thorough
 	@$(MAKE) crash
+	@$(MAKE) approval-crash
+	@$(MAKE) canary
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
 	@$(MAKE) audit-attacks
