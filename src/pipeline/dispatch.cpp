@@ -167,6 +167,10 @@ Step compensating(Call& call) {
     }
     call.phase = kRunning;
     if (auto error = begin(call, Errand::run, call.attempts)) {
+        // The tool was not entered after all, so this was no attempt of it.
+        --call.tries;
+        if (!call.has_claim) call.attempts = call.tries;
+        call.entered = call.tries > 0;
         call.attempt_end = ledger::AttemptEnd::not_applied;
         return call.refuse(std::move(*error));
     }
