@@ -24,7 +24,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,7 @@
 #include "ledger/audit/verify.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "oracle.h"
+#include "os/fd.h"
 
 namespace {
 
@@ -275,6 +278,15 @@ pid_t start(const std::function<void()>& work) {
     return process;
 }
 
+/// Waits for the process to end by itself.
+bool dies_within(pid_t process, std::uint64_t microseconds) {
+    const os::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    pollfd wanted{handle.get(), POLLIN, 0};
+    const timespec patience{static_cast<time_t>(microseconds / 1'000'000),
+                            static_cast<long>(microseconds % 1'000'000 * 1'000)};
+    return ::ppoll(&wanted, 1, &patience, nullptr) == 1;
+}
+
 int ended(pid_t process) {
     int status = 0;
     while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
@@ -345,13 +357,7 @@ int main(int argc, char** argv) {
                 Worker(round + "/ledger", seed, false, board, channels).run();
             });
             // Late enough that most have the ledger; a place that is not reached ends here, too.
-            std::this_thread::sleep_for(
-                std::chrono::microseconds(by_itself ? 120'000 : 5'000 + rng.below(35'000)));
-            siginfo_t info{};
-            const bool died =
-                ::waitid(P_PID, static_cast<id_t>(worker), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                info.si_pid == worker;
-            if (died) ++at_places;
+            if (dies_within(worker, by_itself ? 120'000 : 5'000 + rng.below(35'000))) ++at_places;
             ::kill(worker, SIGKILL);
             const int status = ended(worker);
             if (!WIFSIGNALED(status)) {
