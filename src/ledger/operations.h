@@ -17,6 +17,7 @@
 #include <callgate/approvals.h>
 #include <callgate/error.h>
 #include <callgate/json.h>
+#include <callgate/observer.h>
 
 #include "ledger/call_row.h"
 
@@ -51,6 +52,17 @@ struct AttemptRow {
     std::string end;  ///< "" while it runs
 };
 
+/// Which events of the audit.
+struct AuditSelection {
+    std::optional<CallId> call;
+    std::string trace;                          ///< "": any; without its own, an event's call id is it
+    std::uint64_t from = 1;                     ///< sequence
+    std::uint64_t to = ~std::uint64_t{0} >> 1;  ///< excluded
+    std::size_t limit = static_cast<std::size_t>(-1);
+
+    AuditSelection() = default;
+};
+
 /// Told between steps of long work: what was done of how much. False: stop.
 using WorkProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
@@ -73,6 +85,8 @@ public:
     /// What has expired goes: outcomes become tombstones, old tombstones and payloads go.
     virtual Result<Object> collect() = 0;
 
+    /// Oldest first.
+    virtual Result<std::vector<AuditEvent>> events(const AuditSelection& which) = 0;
     /// The audit as it is now; valid while this lives, to be used by one thread.
     virtual Result<std::unique_ptr<AuditReader>> read_audit() = 0;
     /// Signs a checkpoint of all that is on the record.

@@ -18,6 +18,7 @@
 #include "base/seal.h"
 #include "ledger/audit/chain.h"
 #include "ledger/audit/reader.h"
+#include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
 
 namespace callgate::ledger {
@@ -39,17 +40,6 @@ private:
     Database* database_;
     const base::SealKey* key_;
     Statement event_, payload_, node_, checkpoint_, erase_;
-};
-
-/// Which events of the stored audit.
-struct AuditSelection {
-    std::optional<CallId> call;
-    std::string trace;                          ///< "": any; without its own, an event's call id is it
-    std::uint64_t from = 1;                     ///< sequence
-    std::uint64_t to = ~std::uint64_t{0} >> 1;  ///< excluded
-    std::size_t limit = static_cast<std::size_t>(-1);
-
-    AuditSelection() = default;
 };
 
 class SqliteAuditReader final : public AuditReader {

@@ -272,15 +272,10 @@ Result<CallRow> SqliteLedger::resolve(const CallId& call_id, bool applied,
 }
 
 std::vector<AuditEvent> SqliteLedger::audit(std::string_view trace) {
-    (void)flush();  // where nothing can be written, what was written can still be read
-    auto connection = engine_->open_reader();
-    if (!connection) return {};
-    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
-    if (!reader) return {};
     AuditSelection all;
     all.trace = trace;
-    auto events = (*reader)->events(all);
-    return events ? std::move(*events) : std::vector<AuditEvent>();
+    auto found = events(all);
+    return found ? std::move(*found) : std::vector<AuditEvent>();
 }
 
 std::uint64_t SqliteLedger::audit_count() {

@@ -118,6 +118,7 @@ public:
     Result<Object> check(const WorkProgress& progress) override;
     Result<Object> backup(const std::string& path, const WorkProgress& progress) override;
     Result<Object> collect() override;
+    Result<std::vector<AuditEvent>> events(const AuditSelection& which) override;
     Result<std::unique_ptr<AuditReader>> read_audit() override;
     Result<std::string> checkpoint() override;
     Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) override;

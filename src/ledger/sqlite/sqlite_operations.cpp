@@ -41,6 +41,30 @@ Result<Object> counts_by_state(Database& database, std::string_view table) {
     }
 }
 
+tl::unexpected<Error> called_off(std::string_view what) {
+    return fail(ErrorCode::cancelled, fmt::format("The {} was called off.", what),
+                {{"reason", "called_off"}});
+}
+
+// One part of a check after the other, which whoever waits for it can call off in the middle of a long query.
+struct Step {
+    static constexpr std::uint64_t kParts = 6;  // SQLite's own, and our rules
+    static constexpr int kInstructions = 20'000;
+
+    const WorkProgress& progress;
+    std::uint64_t done = 0;
+    bool stopped = false;
+
+    void watch(Database& connection) {
+        const auto go_on = [](void* self) {
+            auto& step = *static_cast<Step*>(self);
+            step.stopped = step.stopped || (step.progress && !step.progress(step.done, kParts));
+            return step.stopped ? 1 : 0;
+        };
+        sqlite3_progress_handler(connection.raw(), kInstructions, go_on, this);
+    }
+};
+
 }  // namespace
 
 Result<std::vector<CallRow>> SqliteLedger::page_of_calls(const CallQuery& query) {
@@ -84,6 +108,8 @@ Result<Object> SqliteLedger::stats() {
     auto page_size = database.integer_of("PRAGMA page_size");
     auto version = database.integer_of("PRAGMA user_version");
     auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
+    auto audit_key = database.text_of("SELECT value FROM meta WHERE name = 'audit_key'");
+    if (!audit_key) return tl::unexpected(std::move(audit_key.error()));
     for (const auto* number : {&tombstones, &pages, &page_size, &version, &signed_size}) {
         if (!*number) return tl::unexpected(number->error());
     }
@@ -99,7 +125,8 @@ Result<Object> SqliteLedger::stats() {
         {"calls", std::move(*calls)},
         {"approvals", std::move(*approvals)},
         {"tombstones", *tombstones},
-        {"audit", Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}}},
+        {"audit",
+         Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}, {"key", *audit_key}}},
         {"check", Object{{"state", name_of(engine_->health.load())}}},
         {"writer", Object{{"commits", counts.commits},
                           {"jobs", counts.jobs},
@@ -133,11 +160,14 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
     if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
     auto connection = engine_->open_reader();
     if (!connection) return tl::unexpected(std::move(connection.error()));
+    Step step{progress};
+    step.watch(*connection);
     Array problems;
     auto rows = connection->prepare("PRAGMA integrity_check(100)");
     if (!rows) return tl::unexpected(std::move(rows.error()));
     for (;;) {
         auto row = rows->step();
+        if (step.stopped) return called_off("check");
         if (!row) return tl::unexpected(std::move(row.error()));
         if (!*row) break;
         if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
@@ -163,9 +193,12 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
         {"gaps in the audit's numbers", "SELECT coalesce(max(seq), 0) - count(*) FROM audit"},
     };
     for (const auto& [what, sql] : kRules) {
-        if (auto done = count(what, sql); !done) return tl::unexpected(std::move(done.error()));
-        if (progress && !progress(0, 0)) break;
+        ++step.done;
+        auto done = count(what, sql);
+        if (step.stopped) return called_off("check");
+        if (!done) return tl::unexpected(std::move(done.error()));
     }
+    if (progress) static_cast<void>(progress(Step::kParts, Step::kParts));
     const bool ok = problems.empty();
     return Object{{"ok", ok}, {"problems", std::move(problems)}};
 }
@@ -199,8 +232,8 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
     }
     sqlite3_backup_finish(copy);
     if (stopped || code != SQLITE_DONE) {
-        Error error = stopped ? Error(ErrorCode::cancelled, "The backup was called off.")
-                              : sqlite_error(to->raw(), code, "write the backup");
+        Error error =
+            stopped ? called_off("backup").value() : sqlite_error(to->raw(), code, "write the backup");
         *to = Database();
         (void)engine_->options.files->unlink(path);
         return tl::unexpected(std::move(error));
@@ -223,6 +256,15 @@ Result<Object> SqliteLedger::collect() {
         all += *done;
         if (*done == 0) return Object{{"collected", all}};
     }
+}
+
+Result<std::vector<AuditEvent>> SqliteLedger::events(const AuditSelection& which) {
+    (void)flush();  // where nothing can be written, what was written can still be read
+    auto connection = engine_->open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return (*reader)->events(which);
 }
 
 Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
