@@ -22,6 +22,11 @@ Value shown(const Approval& approval, const Asked& asked) {
     return {{"approval", to_json(approval, asked.clock.wall_now())}};
 }
 
+// Counts are of one owner's life, and the next one begins anew.
+std::string version_of(Asked& asked) {
+    return fmt::format("{}-{}", asked.incarnation, asked.operations.approvals_version());
+}
+
 Result<Value> list(Asked& asked) {
     ApprovalQuery query;
     query.state = choice(asked.members, "state", ApprovalState::revoked);
@@ -30,19 +35,19 @@ Result<Value> list(Asked& asked) {
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     query.limit = limit + 1;
     // Read before the page: what changes in between is seen by who asks for this version again.
-    const std::uint64_t version = asked.operations.approvals_version();
+    std::string version = version_of(asked);
     auto page = asked.operations.page_of_approvals(query);
     if (!page) return tl::unexpected(std::move(page.error()));
     Value next = cut_to_page(*page, limit, [](const Approval& last) { return last.id; });
     const base::WallTime now = asked.clock.wall_now();
     Array rows;
     for (const Approval& approval : *page) rows.push_back(summary_json(approval, now));
-    return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", version}};
+    return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", std::move(version)}};
 }
 
 Result<Value> version(Asked& asked) {
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    return Value{{"version", asked.operations.approvals_version()}};
+    return Value{{"version", version_of(asked)}};
 }
 
 Result<Value> show(Asked& asked) {

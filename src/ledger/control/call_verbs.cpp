@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "ledger/audit/reader.h"
 #include "ledger/control/row_views.h"
 #include "ledger/control/verbs.h"
 
@@ -26,6 +27,24 @@ Result<Value> list(Asked& asked) {
     return Value{{"calls", std::move(rows)}, {"next", std::move(next)}};
 }
 
+// What it was called with: its row has that only while somebody may still need it to go on, the record until
+// it is erased.
+Value arguments_of(Asked& asked, const CallRow& row, const std::vector<AuditEvent>& events) {
+    if (row.arguments) return *row.arguments;
+    const auto reader = asked.operations.read_audit();
+    if (!reader) return nullptr;
+    for (const AuditEvent& event : events) {
+        const auto payloads = (*reader)->payloads(event.sequence, event.sequence + 1);
+        if (!payloads) return nullptr;
+        for (const PayloadRow& one : *payloads) {
+            if (one.payload.field != "arguments") continue;
+            auto read = json::parse(one.payload.bytes);
+            if (read) return std::move(*read);
+        }
+    }
+    return nullptr;
+}
+
 Result<Value> show(Asked& asked) {
     const std::string id = asked.members.text("id");
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
@@ -35,11 +54,19 @@ Result<Value> show(Asked& asked) {
     const auto attempts = asked.operations.attempts(call_id->bytes);
     if (!attempts) return tl::unexpected(attempts.error());
     Object call = to_json(*row);
-    call["arguments"] = row->arguments ? *row->arguments : Value();
     Array list;
     for (const AttemptRow& attempt : *attempts) list.push_back(to_json(attempt));
     call["attempt_list"] = std::move(list);
     call["outcome"] = shape_json(row->outcome.get());
+    AuditSelection about;
+    about.call = row->call_id;
+    about.limit = kLargestPage;
+    const auto events = asked.operations.events(about);
+    if (!events) return tl::unexpected(events.error());
+    call["arguments"] = arguments_of(asked, *row, *events);
+    Array told;
+    for (const AuditEvent& event : *events) told.push_back(event.to_json());
+    call["events"] = std::move(told);
     return Value{{"call", std::move(call)}};
 }
 

@@ -1,5 +1,6 @@
 #include "ledger/control/client.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -27,6 +28,20 @@ tl::unexpected<Error> lost() {
                 "The process that owns the ledger closed the connection before it answered.",
                 {{"reason", "connection_lost"}});
 }
+
+// A Unix socket that is closed with something unread resets the other end: the request was not all read.
+tl::unexpected<Error> not_taken() {
+    return fail(ErrorCode::transport,
+                "The process that owns the ledger went away before it took the request.",
+                {{"reason", kNotTaken}});
+}
+
+tl::unexpected<Error> called_off() {
+    return fail(ErrorCode::cancelled, "Called off before it was done.", {{"reason", "called_off"}});
+}
+
+// Whoever waits is asked this often whether they still do.
+constexpr std::chrono::milliseconds kTick{200};
 
 std::uint64_t count_in(const Value* value) {
     if (value == nullptr) return 0;
@@ -69,43 +84,54 @@ Result<Value> ControlClient::ask(Object request, const Meanwhile& meanwhile,
     // A peer that was refused finds the reason waiting, and may find that it cannot write any more.
     const auto written = write(framed(request), patience);
     if (!written && written.error().code == ErrorCode::timed_out) return tl::unexpected(written.error());
+    Counts counts;
     for (;;) {
-        auto message = read(patience);
+        auto message = read(patience, [&] { return tell(counts, meanwhile); });
         if (!message) {
             fd_.reset();
+            if (!written) return not_taken();
             return tl::unexpected(std::move(message.error()));
         }
-        if (auto answer = take(std::move(*message), meanwhile)) return *std::move(answer);
+        if (auto answer = take(std::move(*message), counts, meanwhile)) return *std::move(answer);
     }
 }
 
-std::optional<Result<Value>> ControlClient::take(Object message, const Meanwhile& meanwhile) {
+bool ControlClient::tell(const Counts& counts, const Meanwhile& meanwhile) {
+    return !meanwhile.progress || meanwhile.progress(counts.done, counts.total);
+}
+
+std::optional<Result<Value>> ControlClient::take(Object message, Counts& counts, const Meanwhile& meanwhile) {
     bool go_on = true;
     if (const Value* told = message.if_contains("progress")) {
-        if (told->is_object() && meanwhile.progress)
-            go_on = meanwhile.progress(count_in(told->get_object().if_contains("done")),
-                                       count_in(told->get_object().if_contains("total")));
-    } else if (const Value* piece = message.if_contains("text")) {
-        if (piece->is_string() && meanwhile.text) go_on = meanwhile.text(piece->get_string());
+        if (told->is_object()) {
+            counts.done = count_in(told->get_object().if_contains("done"));
+            counts.total = count_in(told->get_object().if_contains("total"));
+            go_on = tell(counts, meanwhile);
+        }
+    } else if (const auto piece = text_in(message)) {
+        if (meanwhile.text) go_on = meanwhile.text(*piece);
     } else {
         return answer_in(std::move(message));
     }
     if (go_on) return std::nullopt;
     fd_.reset();
-    return fail(ErrorCode::cancelled, "Called off before it was done.", {{"reason", "called_off"}});
+    return called_off();
 }
 
-Result<void> ControlClient::wait_for(short events, std::chrono::milliseconds patience) {
+Result<void> ControlClient::wait_for(short events, std::chrono::milliseconds patience,
+                                     const std::function<bool()>& still_wanted) {
     pollfd wait{fd_.get(), events, 0};
-    for (;;) {
-        const int ready = ::poll(&wait, 1, patience.count() == 0 ? -1 : static_cast<int>(patience.count()));
+    for (std::chrono::milliseconds waited{0};; waited += kTick) {
+        const auto slice = patience.count() == 0 ? kTick : std::min(kTick, patience - waited);
+        const int ready = ::poll(&wait, 1, static_cast<int>(slice.count()));
         if (ready > 0) return {};
-        if (ready == 0)
+        if (ready < 0 && errno != EINTR) return lost();
+        if (!still_wanted()) return called_off();
+        if (patience.count() != 0 && waited + kTick >= patience)
             return fail(ErrorCode::timed_out,
                         fmt::format("The process that owns the ledger (pid {}) did not answer within {} s.",
                                     owner_, patience.count() / 1000),
                         {{"reason", "no_answer"}, {"pid", owner_}});
-        if (errno != EINTR) return lost();
     }
 }
 
@@ -115,7 +141,7 @@ Result<void> ControlClient::write(std::string_view bytes, std::chrono::milliseco
         if (taken >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(taken));
         } else if (errno == EAGAIN) {
-            if (auto ready = wait_for(POLLOUT, patience); !ready) return ready;
+            if (auto ready = wait_for(POLLOUT, patience, [] { return true; }); !ready) return ready;
         } else if (errno != EINTR) {
             return lost();
         }
@@ -123,7 +149,8 @@ Result<void> ControlClient::write(std::string_view bytes, std::chrono::milliseco
     return {};
 }
 
-Result<Object> ControlClient::read(std::chrono::milliseconds patience) {
+Result<Object> ControlClient::read(std::chrono::milliseconds patience,
+                                   const std::function<bool()>& still_wanted) {
     for (;;) {
         auto next = in_.next();
         if (!next) {
@@ -131,10 +158,12 @@ Result<Object> ControlClient::read(std::chrono::milliseconds patience) {
             return tl::unexpected(std::move(next.error()));
         }
         if (*next) return std::move(**next);
-        if (auto ready = wait_for(POLLIN, patience); !ready) return tl::unexpected(std::move(ready.error()));
+        if (auto ready = wait_for(POLLIN, patience, still_wanted); !ready)
+            return tl::unexpected(std::move(ready.error()));
         std::array<char, 64u << 10> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
         const ssize_t got = ::read(fd_.get(), block.data(), block.size());
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (got < 0 && errno == ECONNRESET) return not_taken();
         if (got <= 0) return lost();
         in_.add({block.data(), static_cast<std::size_t>(got)});
     }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,11 +37,19 @@ public:
 private:
     ControlClient(os::Fd fd, pid_t owner) : fd_(std::move(fd)), owner_(owner) {}
 
+    /// What was told last.
+    struct Counts {
+        std::uint64_t done = 0;
+        std::uint64_t total = 0;
+    };
+    static bool tell(const Counts& counts, const Meanwhile& meanwhile);
+
     Result<void> write(std::string_view bytes, std::chrono::milliseconds patience);
-    Result<void> wait_for(short events, std::chrono::milliseconds patience);
-    Result<Object> read(std::chrono::milliseconds patience);
+    Result<void> wait_for(short events, std::chrono::milliseconds patience,
+                          const std::function<bool()>& still_wanted);
+    Result<Object> read(std::chrono::milliseconds patience, const std::function<bool()>& still_wanted);
     /// Nothing: it was no answer yet, and there is more to come.
-    std::optional<Result<Value>> take(Object message, const Meanwhile& meanwhile);
+    std::optional<Result<Value>> take(Object message, Counts& counts, const Meanwhile& meanwhile);
 
     os::Fd fd_;
     pid_t owner_ = 0;

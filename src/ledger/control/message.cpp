@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/encoding.h"
 #include "base/error_table.h"
+#include "base/utf8.h"
 
 namespace callgate::ledger {
 namespace {
@@ -93,7 +95,16 @@ Object progress_message(std::uint64_t done, std::uint64_t total) {
 }
 
 Object text_message(std::string_view piece) {
-    return {{"text", piece}};
+    if (base::is_valid_utf8(piece)) return {{"text", piece}};
+    return {{"base64", base::base64_encode(piece)}};
+}
+
+std::optional<std::string> text_in(const Object& message) {
+    if (const Value* text = message.if_contains("text"); text != nullptr && text->is_string())
+        return std::string(text->get_string());
+    if (const Value* bytes = message.if_contains("base64"); bytes != nullptr && bytes->is_string())
+        return base::base64_decode(bytes->get_string());
+    return std::nullopt;
 }
 
 Result<Value> answer_in(Object message) {

@@ -20,6 +20,9 @@ namespace callgate::ledger {
 inline constexpr int kControlVersion = 1;
 inline constexpr const char* kControlSocket = "control.sock";  ///< in the ledger's directory
 inline constexpr std::size_t kMessageHead = 4;
+/// Reasons of errors after which the same may be asked again, of the next owner: nothing was begun.
+inline constexpr const char* kOwnerEnds = "owner_ends";  ///< told by an owner that stops
+inline constexpr const char* kNotTaken = "not_taken";    ///< it went away before it had read the request
 
 /// What a request may be: as much as a call's arguments.
 json::ParseLimits request_limits() noexcept;
@@ -59,8 +62,11 @@ Object good_answer(Value result);
 Object bad_answer(const Error& error);
 /// {"progress": {done, total}}
 Object progress_message(std::uint64_t done, std::uint64_t total);
-/// {"text": …}: a piece of a long text, UTF-8.
+/// {"text": …}: a piece of a long text. Bytes that are not UTF-8, which a damaged log may have, go as
+/// {"base64": …}.
 Object text_message(std::string_view piece);
+/// The piece in such a message; nothing if it is none.
+std::optional<std::string> text_in(const Object& message);
 
 /// What an answer says. An answer that is none, or an error without a known code, is `transport`
 /// {reason: bad_answer}.

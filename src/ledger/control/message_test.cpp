@@ -81,6 +81,17 @@ TEST(ControlMessage, AnswersCarryAResultOrTheWholeError) {
     EXPECT_EQ(back.error().details, error.details);
 }
 
+TEST(ControlMessage, PiecesOfTextArriveWhateverTheirBytes) {
+    for (const std::string piece : {"", "line\n", "日本", "\xFF\x80 not UTF-8"}) {
+        MessageReader reader(answer_limits());
+        reader.add(framed(text_message(piece)));
+        EXPECT_EQ(text_in(**reader.next()), piece);
+    }
+    EXPECT_EQ(text_in({{"text", 7}}), std::nullopt);
+    EXPECT_EQ(text_in({{"base64", "?"}}), std::nullopt);
+    EXPECT_EQ(text_in({{"ok", true}}), std::nullopt);
+}
+
 TEST(ControlMessage, WhatIsNoAnswerIsToldSo) {
     for (const Object& bad : {Object{}, Object{{"ok", 1}}, Object{{"ok", true}}, Object{{"ok", false}},
                               Object{{"ok", false}, {"error", "x"}},

@@ -135,9 +135,10 @@ void ControlServer::loop() {
     for (;;) {
         if (stopping_.load() && !end) {
             end = clock_.monotonic_now() + options_.stop_grace;
-            listening_.reset();
             static_cast<void>(::unlink(path_.c_str()));
-            call_off_all();
+            take_connections();
+            listening_.reset();
+            say_goodbye();
         }
         if (end) {
             // Only answers that are still owed keep it going.
@@ -160,7 +161,11 @@ void ControlServer::loop() {
         }
         int timeout = next_timeout();
         if (end) timeout = timeout < 0 ? 50 : std::min(timeout, 50);
-        if (::poll(waits.data(), waits.size(), timeout) < 0 && errno != EINTR) return;
+        if (::poll(waits.data(), waits.size(), timeout) < 0 && errno != EINTR) {
+            // Out of memory: nobody can be served any more, and no verb may wait for its reader.
+            say_goodbye();
+            return;
+        }
 
         std::uint64_t woken = 0;
         static_cast<void>(::read(wake_.get(), &woken, sizeof woken));
@@ -291,7 +296,9 @@ void ControlServer::advance(Connection& connection) {
 }
 
 void ControlServer::send(Connection& connection, std::string bytes) {
-    if (connection.out.empty()) connection.deadline = clock_.monotonic_now() + options_.answer_timeout;
+    if (connection.out.empty())
+        connection.deadline =
+            clock_.monotonic_now() + (connection.running ? options_.text_timeout : options_.answer_timeout);
     connection.out += bytes;
     write_to(connection);
 }
@@ -384,9 +391,18 @@ void ControlServer::drop_late_ones() {
     }
 }
 
-void ControlServer::call_off_all() {
+// Work that runs is called off, and answered. Everybody else is told, so that they know that nothing of
+// theirs was begun and can ask the next owner.
+void ControlServer::say_goodbye() {
+    const std::string goodbye = framed(bad_answer({ErrorCode::unavailable,
+                                                   "The process that owned the ledger is ending. Ask again.",
+                                                   {{"reason", kOwnerEnds}}}));
     for (auto& [id, connection] : connections_) {
-        if (connection.running) connection.running->call_off();
+        if (connection.running) {
+            connection.running->call_off();
+        } else if (connection.out.empty()) {
+            send(connection, goodbye);
+        }
     }
 }
 

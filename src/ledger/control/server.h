@@ -42,6 +42,7 @@ struct ControlOptions {
     std::size_t lengthy_threads = 2;
     std::chrono::milliseconds request_timeout{60'000};  ///< from the last answer to the whole next request
     std::chrono::milliseconds answer_timeout{30'000};   ///< for a peer to take an answer
+    std::chrono::milliseconds text_timeout{600'000};    ///< for a piece of a long text: people pause
     std::chrono::milliseconds stop_grace{2'000};        ///< for what runs at the end
     /// A seam for tests.
     std::function<Result<os::PeerCredentials>(const os::Fd&)> peer_of = os::peer_of;
@@ -94,7 +95,7 @@ private:
     void begin(Connection& connection, Object request);
     void run_verb(std::uint64_t connection, const Object& request, const Asker& asker, Exchange& exchange);
     void drop_late_ones();
-    void call_off_all();
+    void say_goodbye();
     void post(Delivery delivery);
     void wake() noexcept;
 

@@ -1,5 +1,6 @@
 #include "ledger/control/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "ledger/audit/audit_testing.h"
 #include "ledger/control/client.h"
 #include "ledger/control/control_testing.h"
 #include "os/scratch_dir.h"
@@ -24,6 +26,7 @@ namespace {
 
 using testing::Bench;
 using testing::FakeOperations;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 std::string id_text(std::uint64_t number) {
@@ -350,7 +353,7 @@ TEST(ControlServer, LongWorkTellsItsProgressAndHoldsUpNoVote) {
                                return true;
                            }));
             EXPECT_TRUE(answer && answer->at("ok") == Value(true));
-            EXPECT_EQ(seen.empty() ? 0 : seen.front(), 1u);
+            EXPECT_THAT(seen, Contains(1u));
             ++checked;
         });
     }
@@ -381,6 +384,54 @@ TEST(ControlServer, LongWorkEndsWhenItsPeerHangsUp) {
         begun.get_future().wait();
     }
     ended.get_future().wait();
+}
+
+TEST(ControlServer, ALongTextArrivesWholeAndInOrder) {
+    Served served;
+    const TestLog log(2'000);
+    served.operations.log = &log.stored;
+    served.start();
+    std::string text;
+    std::size_t pieces = 0;
+    Meanwhile meanwhile;
+    meanwhile.text = [&](std::string_view piece) {
+        text += piece;
+        ++pieces;
+        return true;
+    };
+    const auto answer = served.client().ask({{"verb", "audit.export"}}, meanwhile);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->at("events"), 2'000);
+    EXPECT_EQ(answer->at("bytes").to_number<std::size_t>(), text.size());
+    EXPECT_EQ(std::ranges::count(text, '\n'), 2'001);
+    EXPECT_GT(pieces, 1u);
+}
+
+TEST(ControlServer, WhoDoesNotTakeALongTextHoldsUpNobody) {
+    Served served;
+    const TestLog log(2'000);
+    served.operations.log = &log.stored;
+    served.start();
+    std::vector<os::Fd> slow;
+    for (int i = 0; i < 3; ++i) {
+        slow.push_back(served.raw());
+        write_all(slow.back(), framed({{"v", 1}, {"verb", "audit.export"}}));
+    }
+    ControlClient other = served.client();
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(other.ask({{"verb", "ping"}}));
+    slow.clear();
+    served.server->stop();
+}
+
+TEST(ControlServer, WhoHasEnoughOfALongTextCallsItOff) {
+    Served served;
+    const TestLog log(2'000);
+    served.operations.log = &log.stored;
+    served.start();
+    Meanwhile meanwhile;
+    meanwhile.text = [](std::string_view) { return false; };
+    EXPECT_EQ(served.client().ask({{"verb", "audit.export"}}, meanwhile).error().code, ErrorCode::cancelled);
+    served.server->stop();
 }
 
 TEST(ControlServer, AClientCanCallLongWorkOff) {
@@ -421,6 +472,22 @@ TEST(ControlServer, StopCallsLongWorkOffAndWaitsForIt) {
     asking.join();
 }
 
+TEST(ControlServer, WhoWaitsWhenItStopsIsToldToAskTheNextOwner) {
+    Served served;
+    served.start();
+    ControlClient known = served.client();
+    EXPECT_TRUE(known.ask({{"verb", "ping"}}));
+    std::vector<ControlClient> waiting;
+    for (int i = 0; i < 20; ++i) waiting.push_back(served.client());
+    served.server->stop();
+    EXPECT_EQ(known.ask({{"verb", "ping"}}).error().details.at("reason"), kOwnerEnds);
+    for (ControlClient& client : waiting) {
+        const auto answer = client.ask({{"verb", "ping"}});
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().details.at("reason"), kOwnerEnds);
+    }
+}
+
 TEST(ControlServer, AnAnswerThatIsTooLargeIsToldSo) {
     Served served;
     served.operations.on_check = [](const WorkProgress&) -> Result<Object> {
@@ -450,13 +517,35 @@ TEST(ControlClient, AnOwnerThatGoesAwayIsToldSo) {
     std::thread owner([&] {
         pollfd wait{listening->get(), POLLIN, 0};
         ASSERT_EQ(::poll(&wait, 1, -1), 1);
-        ASSERT_TRUE(os::accept_unix(*listening)->has_value());
+        const auto connection = std::move(os::accept_unix(*listening)->value());
+        MessageReader reader(request_limits());
+        EXPECT_EQ(read_message(connection, reader).at("verb"), "ping");
     });
     const auto answer = client->ask({{"verb", "ping"}});
     owner.join();
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().details.at("reason"), "connection_lost");
     EXPECT_EQ(client->ask({{"verb", "ping"}}).error().details.at("reason"), "connection_lost");
+}
+
+TEST(ControlClient, AnOwnerThatGoesAwayWithTheRequestUnreadHasNotBegunIt) {
+    const os::ScratchDir dir;
+    for (const bool accepted : {true, false}) {
+        auto listening = os::listen_unix(dir.file(kControlSocket), 0600);
+        auto client = ControlClient::connect(dir.path());
+        ASSERT_TRUE(client);
+        auto connection = accepted ? os::accept_unix(*listening).value() : std::nullopt;
+        std::thread owner([&] {
+            pollfd wait{connection ? connection->get() : listening->get(), POLLIN, 0};
+            ASSERT_EQ(::poll(&wait, 1, -1), 1);
+            connection.reset();
+            listening->reset();
+        });
+        const auto answer = client->ask({{"verb", "ping"}});
+        owner.join();
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().details.at("reason"), kNotTaken) << accepted;
+    }
 }
 
 TEST(ControlClient, AnOwnerThatDoesNotAnswerIsNotWaitedForForever) {
@@ -467,6 +556,18 @@ TEST(ControlClient, AnOwnerThatDoesNotAnswerIsNotWaitedForForever) {
     const auto answer = client->ask({{"verb", "ping"}}, {}, std::chrono::milliseconds(1));
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().details.at("reason"), "no_answer");
+}
+
+TEST(ControlClient, WhoWaitsInVainCanStop) {
+    const os::ScratchDir dir;
+    const auto listening = os::listen_unix(dir.file(kControlSocket), 0600);
+    auto client = ControlClient::connect(dir.path());
+    ASSERT_TRUE(client);
+    const auto answer = client->ask({{"verb", "ledger.check"}},
+                                    Meanwhile([](std::uint64_t, std::uint64_t) { return false; }),
+                                    std::chrono::milliseconds(0));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::cancelled);
 }
 
 TEST(ControlClient, WhereNobodyServesIsToldSo) {

@@ -21,7 +21,8 @@ const Verb* find_verb(const Object& request) noexcept {
     static constexpr std::array kOwn = {Verb{"ping", ping}};
     const Value* word = request.if_contains("verb");
     if (word == nullptr || !word->is_string()) return nullptr;
-    for (const auto verbs : {std::span<const Verb>(kOwn), approval_verbs(), call_verbs(), ledger_verbs()}) {
+    for (const auto verbs :
+         {std::span<const Verb>(kOwn), approval_verbs(), call_verbs(), ledger_verbs(), audit_verbs()}) {
         for (const Verb& verb : verbs) {
             if (verb.name == std::string_view(word->get_string())) return &verb;
         }
@@ -50,15 +51,18 @@ Result<Value> as_answer(Result<Object> report) {
 
 ControlService::ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock,
                                EventSink told)
-    : ledger_(ledger), operations_(operations), clock_(clock), told_(std::move(told)) {}
+    : ledger_(ledger),
+      operations_(operations),
+      clock_(clock),
+      told_(std::move(told)),
+      incarnation_(fmt::format("{}-{}", ::getpid(), clock.monotonic_now().time_since_epoch().count())) {}
 
 bool ControlService::takes_long(const Object& request) noexcept {
     const Verb* verb = find_verb(request);
     return verb != nullptr && verb->length == Verb::Length::lengthy;
 }
 
-Result<Value> ControlService::answer(const Object& request, const Asker& asker,
-                                     const Meanwhile& meanwhile) {
+Result<Value> ControlService::answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile) {
     const Value* version = request.if_contains("v");
     if (version == nullptr || !version->is_int64() || version->get_int64() != kControlVersion)
         return fail(ErrorCode::invalid_arguments,
@@ -77,7 +81,14 @@ Result<Value> ControlService::answer(const Object& request, const Asker& asker,
         return fail(ErrorCode::denied,
                     fmt::format("{} is for the user whose ledger it is, and for root.", verb->name),
                     {{"reason", "owner_only"}, {"verb", verb->name}});
-    Asked asked{RequestReader(request), asker, told_or_not(meanwhile), ledger_, operations_, clock_, told_};
+    Asked asked{RequestReader(request),
+                asker,
+                told_or_not(meanwhile),
+                ledger_,
+                operations_,
+                clock_,
+                told_,
+                incarnation_};
     return verb->run(asked);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,7 @@ namespace callgate::ledger {
 /// What a verb tells before it answers. Either may be missing; false: stop.
 struct Meanwhile {
     WorkProgress progress;
-    std::function<bool(std::string_view)> text;  ///< the next piece of a long text, whole characters
+    std::function<bool(std::string_view)> text;  ///< the next piece of a long text
 
     Meanwhile() = default;
     explicit Meanwhile(WorkProgress on_progress) : progress(std::move(on_progress)) {}
@@ -49,6 +50,7 @@ private:
     Operations& operations_;
     const base::Clock& clock_;
     const EventSink told_;
+    const std::string incarnation_;  // tells one owner from the next
 };
 
 }  // namespace callgate::ledger

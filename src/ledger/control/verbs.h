@@ -30,6 +30,7 @@ struct Asked {
     Operations& operations;
     const base::Clock& clock;
     const EventSink& told;
+    const std::string& incarnation;
 };
 
 struct Verb {
@@ -45,6 +46,7 @@ struct Verb {
 std::span<const Verb> approval_verbs() noexcept;
 std::span<const Verb> call_verbs() noexcept;
 std::span<const Verb> ledger_verbs() noexcept;
+std::span<const Verb> audit_verbs() noexcept;
 
 // What several of them share.
 

@@ -1,0 +1,106 @@
+// A runtime with a durable ledger, as operators meet it: through control.sock, while it runs.
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <callgate/runtime.h>
+#include <callgate/typed.h>
+
+#include "ledger/control/client.h"
+#include "os/scratch_dir.h"
+
+namespace callgate {
+namespace {
+
+using ledger::ControlClient;
+using ::testing::Contains;
+
+class Listener final : public Observer {
+public:
+    void on_audit(const AuditEvent& event) override {
+        const std::lock_guard lock(mutex_);
+        types_.emplace_back(event.type);
+    }
+    std::vector<std::string> types() {
+        const std::lock_guard lock(mutex_);
+        return types_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> types_;
+};
+
+struct Served {
+    os::ScratchDir dir;
+    std::shared_ptr<Listener> listener = std::make_shared<Listener>();
+    int sent = 0;
+    std::unique_ptr<Runtime> runtime;
+
+    explicit Served(bool control_socket = true) {
+        RuntimeOptions options;
+        options.ledger_dir = dir.file("ledger");
+        options.control_socket = control_socket;
+        options.observers = {listener};
+        runtime = Runtime::open(std::move(options)).value();
+        Tool mail = tool(
+            "send_mail", "Send a mail", [this](std::string to) { return ++sent, "sent to " + to; },
+            param("to"));
+        mail.contract.risk = Risk::high;
+        EXPECT_TRUE(runtime->tools().add(std::move(mail)));
+    }
+    std::string directory() const { return dir.file("ledger"); }
+};
+
+TEST(RuntimeOperators, AnApprovalGivenOverTheSocketLetsTheCallRun) {
+    Served served;
+    const Outcome asked = served.runtime->call("send_mail", {{"to", "ada"}});
+    ASSERT_EQ(asked.state(), State::needs_approval);
+
+    ControlClient operators = ControlClient::connect(served.directory()).value();
+    const Value shown =
+        operators.ask({{"verb", "approvals.show"}, {"id", asked.approval_id()}}).value().at("approval");
+    EXPECT_EQ(shown.at("arguments"), (Value{{"to", "ada"}}));
+    const auto voted = operators.ask({{"verb", "approvals.vote"},
+                                      {"id", asked.approval_id()},
+                                      {"approve", true},
+                                      {"digest", shown.at("digest")}});
+    ASSERT_TRUE(voted) << voted.error().message;
+    EXPECT_EQ(served.sent, 0) << "approving only records";
+    EXPECT_THAT(served.listener->types(), Contains("approval.vote"));
+
+    EXPECT_TRUE(served.runtime->resume(asked.call_id()).ok());
+    EXPECT_EQ(served.sent, 1);
+    const auto used = operators.ask({{"verb", "approvals.show"}, {"id", asked.approval_id()}});
+    EXPECT_EQ(used->at("approval").at("state"), "consumed");
+}
+
+TEST(RuntimeOperators, ARuntimeThatEndsTakesItsSocketAway) {
+    Served served;
+    EXPECT_TRUE(std::filesystem::exists(served.directory() + "/control.sock"));
+    served.runtime.reset();
+    EXPECT_FALSE(std::filesystem::exists(served.directory() + "/control.sock"));
+}
+
+TEST(RuntimeOperators, AHostMayServeThemItself) {
+    const Served served(false);
+    EXPECT_FALSE(ControlClient::connect(served.directory()));
+}
+
+TEST(RuntimeOperators, ASecondOwnerIsRefused) {
+    const Served served;
+    RuntimeOptions options;
+    options.ledger_dir = served.directory();
+    const auto second = Runtime::open(options);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().details.at("reason"), "ledger_owned");
+    EXPECT_THROW(Runtime{options}, std::runtime_error);
+}
+
+}  // namespace
+}  // namespace callgate
