@@ -14,7 +14,11 @@
 #include "help.h"
 #include "tool/suggest.h"
 #include "validate_report.h"
+#include "verb_approvals.h"
+#include "verb_audit.h"
 #include "verb_call.h"
+#include "verb_calls.h"
+#include "verb_ledger.h"
 #include "verb_policy.h"
 #include "verb_secrets.h"
 #include "verb_tools.h"
@@ -35,6 +39,10 @@ Verbs
   call        call one of them, through every stage
   policy      test what a policy decides, or lint it
   secrets     what tools log in with, in an encrypted file
+  approvals   what waits for a person, and the person's answer
+  calls       what was called, and what came of it
+  audit       the record of everything, and whether it is still what was recorded
+  ledger      the care of the ledger that keeps them
 
 Options
   -h, --help  this text; after a verb, that verb's
@@ -101,6 +109,10 @@ void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chos
     add_call(app, console, chosen);
     add_policy(app, console, chosen);
     add_secrets(app, console, chosen);
+    add_approvals(app, console, chosen);
+    add_calls(app, console, chosen);
+    add_audit(app, console, chosen);
+    add_ledger(app, console, chosen);
 }
 
 int run_program(const std::vector<std::string>& arguments, const Console& console) {

@@ -1,0 +1,140 @@
+#include "approval_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "operator_verb.h"
+#include "shown_value.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kLongestGlimpse = 60;
+constexpr std::size_t kLongestSentence = 2'000;
+
+std::int64_t yes_votes(const Value& approval) {
+    const Array& votes = list_at(approval, "votes");
+    return std::ranges::count_if(votes, [](const Value& vote) { return flag_at(vote, "approve"); });
+}
+
+std::string votes_cell(const Value& approval) {
+    return fmt::format("{} of {}", yes_votes(approval), number_at(approval, "approvals_needed"));
+}
+
+std::string risk_in_colour(const std::string& risk, const Style& style) {
+    if (risk == "high" || risk == "critical") return style.red(risk);
+    return risk == "medium" ? style.yellow(risk) : risk;
+}
+
+std::string state_in_colour(const std::string& state, const Style& style) {
+    if (state == "approved" || state == "consumed") return style.green(state);
+    return state == "pending" ? style.yellow(state) : style.red(state);
+}
+
+std::string tool_of(const Value& approval) {
+    const std::string action = text_at(approval, "action");
+    std::string name = clipped(text_at(approval, "tool"), kLongestName);
+    if (!action.empty() && action != "call") name += " " + clipped(action, kLongestName);
+    return name;
+}
+
+bool is_open(const Value& approval) {
+    const std::string state = text_at(approval, "state");
+    return state == "pending" || state == "approved";
+}
+
+std::string standing(const Value& approval, const Style& style) {
+    std::string out = state_in_colour(printable(text_at(approval, "state")), style);
+    if (is_open(approval)) out += ", expires in " + duration_text(number_at(approval, "seconds_left"));
+    return out;
+}
+
+std::string vote_text(const Value& vote) {
+    return fmt::format("{} {} at {} ({}): {}", clipped(text_at(vote, "approver"), kLongestName),
+                       flag_at(vote, "approve") ? "approved" : "denied", short_time(text_at(vote, "at")),
+                       printable(text_at(vote, "assurance")),
+                       clipped(one_line(text_at(vote, "reason")), kLongestSentence));
+}
+
+// A fact that is there only where it says something.
+void add_fact(std::string& out, std::string_view name, const std::string& value, const Style& style) {
+    if (!value.empty()) out += fact(name, clipped(one_line(value), kLongestSentence), style);
+}
+
+}  // namespace
+
+std::string approvals_table(const Value& page, std::string_view state, const Style& style) {
+    const Array& list = list_at(page, "approvals");
+    if (list.empty())
+        return state.empty() ? "No approval was ever asked for.\n"
+                             : fmt::format("No approval is {}.\n", state);
+    const bool mixed = state.empty();
+    std::vector<std::vector<std::string>> rows = {{"approval", "tool", "risk", "asked by", "votes"}};
+    rows.front().emplace_back(mixed ? "state" : "expires in");
+    rows.front().emplace_back("arguments");
+    for (const Value& one : list) {
+        std::string last = clipped(one_line(text_at(one, "arguments_text")), kLongestGlimpse);
+        if (flag_at(one, "arguments_cut") && !last.ends_with("…")) last += "…";
+        rows.push_back({printable(text_at(one, "id")), tool_of(one), printable(text_at(one, "risk")),
+                        clipped(text_at(one, "requester"), kLongestName), votes_cell(one),
+                        mixed          ? printable(text_at(one, "state"))
+                        : is_open(one) ? duration_text(number_at(one, "seconds_left"))
+                                       : "–",
+                        std::move(last)});
+    }
+    std::string out = table(rows, style);
+    if (const std::string next = text_at(page, "next"); !next.empty())
+        out += fmt::format("  There are more: --before {}\n", printable(next));
+    return out;
+}
+
+std::string approval_text(const Value& approval, bool full, const Style& style) {
+    std::string out = fmt::format("{}: {}\n", style.bold(tool_of(approval)), standing(approval, style));
+    out += fact("risk", risk_in_colour(printable(text_at(approval, "risk")), style), style);
+    add_fact(out, "why", text_at(approval, "why"), style);
+    std::string asked = text_at(approval, "requester");
+    if (const std::string tenant = text_at(approval, "tenant"); !tenant.empty()) asked += " of " + tenant;
+    add_fact(out, "asked by", asked, style);
+    add_fact(out, "asked at", short_time(text_at(approval, "created_at")) + " UTC", style);
+    add_fact(out, "autonomy", text_at(approval, "autonomy"), style);
+    std::string scopes;
+    for (const Value& scope : list_at(approval, "scopes"))
+        scopes += (scopes.empty() ? "" : ", ") + (scope.is_string() ? std::string(scope.get_string()) : "");
+    add_fact(out, "scopes", scopes, style);
+    add_fact(out, "key", text_at(approval, "idempotency_key"), style);
+    add_fact(out, "task", text_at(approval, "task_id"), style);
+    out += fact("votes",
+                fmt::format("{}, each with assurance {} or more", votes_cell(approval),
+                            printable(text_at(approval, "assurance_needed"))),
+                style);
+    for (const Value& vote : list_at(approval, "votes")) out += fact("", vote_text(vote), style);
+    const Value& preview = value_at(approval, "preview");
+    add_fact(out, "preview", text_at(preview, "summary"), style);
+    if (const Value& diff = value_at(preview, "diff"); !diff.is_null())
+        out += "  " + style.dim("changes") + '\n' + to_text(diff, full, 4, style);
+    out += "  " + style.dim("arguments") + '\n' + to_text(value_at(approval, "arguments"), full, 4, style);
+    out += fact("approval", printable(text_at(approval, "id")), style);
+    out += fact("call", printable(text_at(approval, "call_id")), style);
+    add_fact(out, "used by", text_at(approval, "consumed_by"), style);
+    out += fact("digest", printable(text_at(approval, "digest")), style);
+    return out;
+}
+
+std::string decision_text(const Value& approval, const Style& style) {
+    const std::string state = text_at(approval, "state");
+    const std::string name = style.bold(tool_of(approval));
+    if (state == "approved")
+        return fmt::format("{} {}: {}\n  It runs when the call is made again, or is resumed: call {}\n",
+                           style.green("✓"), name, style.green("approved"),
+                           printable(text_at(approval, "call_id")));
+    if (state == "pending")
+        return fmt::format("{} {}: your approval is recorded, {} are given\n", style.yellow("?"), name,
+                           votes_cell(approval));
+    return fmt::format("{} {}: {}\n", style.green("✓"), name, printable(state));
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,244 @@
+#include "audit_check.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <ostream>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/encoding.h"
+#include "input.h"
+#include "ledger/audit/anchor.h"
+#include "ledger/audit/checkpoint.h"
+#include "ledger/audit/event_proof.h"
+#include "ledger/audit/proof.h"
+#include "ledger/audit/verify.h"
+#include "os/file_ops.h"
+#include "os/files.h"
+#include "os/system_error.h"
+#include "program.h"
+
+namespace callgate::cli {
+
+namespace {
+
+tl::unexpected<Error> usage(std::string message) {
+    return fail(ErrorCode::config_error, std::move(message), {{"reason", "usage"}});
+}
+
+Result<std::vector<ledger::VerifyingKey>> keys_in(const std::vector<std::string>& texts) {
+    std::vector<ledger::VerifyingKey> keys;
+    for (const std::string& text : texts) {
+        auto key = ledger::VerifyingKey::parse(one_line(text));
+        if (!key) {
+            key.error().code = ErrorCode::config_error;
+            return tl::unexpected(std::move(key.error()));
+        }
+        keys.push_back(std::move(*key));
+    }
+    return keys;
+}
+
+Result<ledger::VerifyOptions> options_of(const VerifyLine& line) {
+    ledger::VerifyOptions options;
+    auto keys = keys_in(line.keys);
+    if (!keys) return tl::unexpected(std::move(keys.error()));
+    options.pinned = std::move(*keys);
+    if (line.witness.empty()) return options;
+    os::RealFileOps files;
+    auto notes = ledger::read_anchor_file(files, line.witness);
+    if (!notes) {
+        notes.error().code = ErrorCode::config_error;
+        return tl::unexpected(std::move(notes.error()));
+    }
+    options.witnessed = std::move(notes->notes);
+    return options;
+}
+
+// A file in pieces, as long as it is and more are wanted.
+Result<void> feed_file(const std::string& path, const std::function<bool(std::string_view)>& take) {
+    const bool standard = path == kStandardInput;
+    const os::Fd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    const auto unreadable = [&](int number) {
+        return fail(ErrorCode::config_error,
+                    fmt::format("{} cannot be read: {}.", input_name(path), os::errno_text(number)),
+                    {{"reason", number == ENOENT ? "file_missing" : "file_unreadable"}, {"path", path}});
+    };
+    if (!fd) return unreadable(errno);
+    os::RealFileOps files;
+    std::string block(1u << 20, '\0');
+    for (;;) {
+        const auto got = files.read(fd, block);
+        if (!got && os::error_number(got.error()) == EINTR) continue;
+        if (!got) return unreadable(os::error_number(got.error()));
+        if (*got == 0 || !take(std::string_view(block).substr(0, *got))) return {};
+    }
+}
+
+int tell(OperatorRun& run, const ledger::VerifyReport& report) {
+    const bool broken = report.verdict() == ledger::AuditVerdict::broken;
+    if (!run.print_json(report.to_json())) {
+        const Style& style = run.style();
+        run.print(fmt::format("{} {}\n", broken ? style.red("✗") : style.green("✓"),
+                              style.bold(to_string(report.verdict()))));
+        const std::size_t room = style.width > 22 ? style.width - 2 : 0;
+        for (const std::string& sentence : wrapped(printable(one_line(report.summary())), room))
+            run.print("  " + sentence + '\n');
+    }
+    return broken ? kNo : 0;
+}
+
+std::optional<std::vector<ledger::Sha256Digest>> digests_in(const Array& list) {
+    std::vector<ledger::Sha256Digest> out;
+    for (const Value& one : list) {
+        const auto raw =
+            one.is_string() ? base::hex_decode(std::string_view(one.get_string())) : std::nullopt;
+        ledger::Sha256Digest digest{};
+        if (!raw || raw->size() != digest.size()) return std::nullopt;
+        std::ranges::transform(*raw, digest.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+        out.push_back(digest);
+    }
+    return out;
+}
+
+tl::unexpected<Error> does_not_hold(std::string_view why) {
+    return fail(ErrorCode::audit_failure, fmt::format("This proof does not hold: {}.", why),
+                {{"reason", "bad_proof"}});
+}
+
+// One log is the beginning of the other, and both are signed.
+Result<Value> check_growth(const Object& proof, const std::vector<ledger::VerifyingKey>& keys) {
+    std::array<ledger::SignedCheckpoint, 2> ends;
+    for (const auto& [i, name] : {std::pair<std::size_t, const char*>{0, "from"}, {1, "to"}}) {
+        auto read = ledger::parse_checkpoint(text_at(proof, name));
+        if (!read) return does_not_hold(fmt::format("its checkpoint '{}' cannot be read", name));
+        ends[i] = std::move(*read);
+        if (std::ranges::none_of(keys, [&, i = i](const auto& key) { return ends[i].signed_by(key); }))
+            return does_not_hold(fmt::format("none of the keys signed its checkpoint '{}'", name));
+    }
+    const auto& from = ends[0].checkpoint;
+    const auto& to = ends[1].checkpoint;
+    const auto path = digests_in(list_at(proof, "path"));
+    if (from.origin != to.origin) return does_not_hold("its checkpoints are of two logs");
+    if (!path || !ledger::verify_consistency(from.size, from.root, to.size, to.root, *path))
+        return does_not_hold("the smaller log is not the beginning of the larger one");
+    return Value{{"ok", true}, {"log", from.origin}, {"from", from.size}, {"to", to.size}};
+}
+
+Result<Value> check_proof(const ProveLine& line) {
+    if (line.keys.empty())
+        return usage(
+            "--check needs --key VKEY: the public key that you pinned, as callgate audit key told it.");
+    auto keys = keys_in(line.keys);
+    if (!keys) return tl::unexpected(std::move(keys.error()));
+    std::optional<Excerpt> excerpt;
+    auto proof = read_json(line.check, json::ParseLimits(), ErrorCode::config_error, Limit::fixed, excerpt);
+    if (!proof) return tl::unexpected(std::move(proof.error()));
+    if (!proof->is_object()) return does_not_hold("it is no JSON object");
+    const Object& object = proof->get_object();
+    if (object.if_contains("callgate_audit_growth") != nullptr) return check_growth(object, *keys);
+    const auto bytes = ledger::check_event_proof(object, *keys);
+    if (!bytes) return tl::unexpected(bytes.error());
+    auto event = json::parse(*bytes);
+    return Value{{"ok", true}, {"event", event ? std::move(*event) : Value(*bytes)}};
+}
+
+}  // namespace
+
+int verify_log(OperatorRun& run, const VerifyLine& line) {
+    auto options = options_of(line);
+    if (!options) return run.give_up(options.error());
+    ledger::ExportVerifier verifier(std::move(*options));
+    if (!line.from_export.empty()) {
+        const auto fed =
+            feed_file(line.from_export, [&](std::string_view piece) { return verifier.feed(piece); });
+        if (!fed) return run.give_up(fed.error());
+        return tell(run, verifier.finish());
+    }
+    bool broken = false;
+    const auto answer =
+        run.ask_long({{"verb", "audit.export"}, {"format", "jsonl"}}, "verify", [&](std::string_view piece) {
+            broken = !verifier.feed(piece);
+            return !broken;
+        });
+    // Once there is a fault the rest is not asked for any more.
+    if (!answer && !broken) return run.give_up(answer.error());
+    return tell(run, verifier.finish());
+}
+
+int export_log(OperatorRun& run, const ExportLine& line) {
+    Object request{{"verb", "audit.export"}, {"format", line.format}};
+    if (line.from) request["from"] = *line.from;
+    if (line.to) request["to"] = *line.to;
+    std::ostream& out = run.console().out;
+    if (line.output.empty() || line.output == kStandardInput) {
+        const auto answer = run.ask_long(request, "export", [&](std::string_view piece) {
+            out << piece;
+            return out.good();
+        });
+        return answer ? 0 : run.give_up(answer.error());
+    }
+    os::RealFileOps files;
+    const auto file = files.open(line.output, os::OpenMode::create_exclusive);
+    if (!file) {
+        const int number = os::error_number(file.error());
+        return run.give_up(
+            Error(ErrorCode::config_error,
+                  number == EEXIST ? fmt::format("{} is there already. Name a file that is not.", line.output)
+                                   : file.error().message,
+                  {{"reason", number == EEXIST ? "file_exists" : "file_unwritable"}, {"path", line.output}}));
+    }
+    std::optional<Error> unwritten;
+    auto answer = run.ask_long(request, "export", [&](std::string_view piece) {
+        auto written = os::write_all(files, *file, piece);
+        if (!written) unwritten = std::move(written.error());
+        return !unwritten;
+    });
+    if (answer && !unwritten) {
+        if (auto synced = files.fsync(*file); !synced) unwritten = std::move(synced.error());
+    }
+    if (unwritten || !answer) {
+        // Half an export would pass for a log that was cut off.
+        static_cast<void>(files.unlink(line.output));
+        if (unwritten) unwritten->code = ErrorCode::config_error;
+        return run.give_up(unwritten ? *unwritten : answer.error());
+    }
+    if (!run.print_json(*answer))
+        run.print(fmt::format("{} {}: {} events, {} bytes\n", run.style().green("✓"), printable(line.output),
+                              number_at(*answer, "events"), number_at(*answer, "bytes")));
+    return 0;
+}
+
+int prove(OperatorRun& run, const ProveLine& line) {
+    if (!line.check.empty()) {
+        const auto checked = check_proof(line);
+        if (!checked) {
+            const int code = run.give_up(checked.error());
+            return checked.error().code == ErrorCode::audit_failure ? kNo : code;
+        }
+        if (!run.print_json(*checked)) {
+            run.print(fmt::format("{} the proof holds\n", run.style().green("✓")));
+            Object rest = checked->get_object();
+            rest.erase("ok");
+            run.print(outline(rest, run.style()));
+        }
+        return 0;
+    }
+    const bool growth = line.from && line.to;
+    if (growth == line.sequence.has_value() || line.from.has_value() != line.to.has_value())
+        return run.give_up(usage("Say what to prove: an event's SEQ, or --from SIZE and --to SIZE.").value());
+    const auto proof =
+        run.ask(growth ? Object{{"verb", "audit.prove_growth"}, {"from", *line.from}, {"to", *line.to}}
+                       : Object{{"verb", "audit.prove"}, {"sequence", *line.sequence}});
+    if (!proof) return run.give_up(proof.error());
+    run.console().out << json::write_pretty(*proof) << '\n';
+    return 0;
+}
+
+}  // namespace callgate::cli

@@ -1,0 +1,152 @@
+#include "audit_tail.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "call_rows_report.h"
+#include "shown_value.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{500};
+constexpr std::size_t kLongestDetail = 2'000;
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
+    return number;
+}
+
+// One event on one line.
+std::string line_of(const Value& event) {
+    std::string what = text_at(event, "error_code");
+    if (const std::string detail = text_at(event, "detail"); !detail.empty())
+        what += (what.empty() ? "" : ": ") + detail;
+    std::string out = fmt::format("{:>6}  {}  {}", number_at(event, "sequence"),
+                                  short_time(text_at(event, "timestamp")), printable(text_at(event, "type")));
+    for (const char* name : {"tool_name", "principal"}) {
+        if (const std::string text = text_at(event, name); !text.empty()) out += "  " + printable(text);
+    }
+    if (!what.empty()) out += "  " + clipped(one_line(what), kLongestDetail);
+    return out + '\n';
+}
+
+class Tail {
+public:
+    Tail(OperatorRun& run, const TailOptions& options) : run_(run), options_(options) {}
+
+    int go() {
+        Object request{{"verb", "audit.events"}, {"limit", options_.call.empty() ? options_.lines : 1'000u}};
+        if (!options_.type.empty()) request["type"] = options_.type;
+        if (!options_.call.empty()) request["call"] = options_.call;
+        auto page = run_.ask(request);
+        if (!page) return run_.give_up(page.error());
+        // The ledger finds a call's events by its id; the rest is ours to do.
+        Array events;
+        for (const Value& one : list_at(*page, "events")) {
+            if (wanted(one)) events.push_back(one);
+        }
+        if (events.size() > options_.lines)
+            events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(options_.lines));
+        if (!options_.follow) {
+            if (!run_.print_json({{"events", events}}))
+                run_.print(events.empty() ? "There is no event that fits.\n"
+                                          : events_table(events, run_.style()));
+            return 0;
+        }
+        for (const Value& event : events) tell(event);
+        return follow(number_at(*page, "size"), events);
+    }
+
+private:
+    bool wanted(const Value& event) const {
+        return (options_.type.empty() || text_at(event, "type") == options_.type) &&
+               (options_.call.empty() || text_at(event, "call_id") == options_.call);
+    }
+
+    void tell(const Value& event) { run_.print(run_.json() ? json::write(event) + '\n' : line_of(event)); }
+
+    int follow(std::int64_t size, const Array& shown) {
+        // A call's own list does not say how long the log is.
+        std::int64_t next = size + 1;
+        if (!options_.call.empty()) next = shown.empty() ? 1 : number_at(shown.back(), "sequence") + 1;
+        LedgerMarks marks;
+        for (;;) {
+            if (!run_.console().out.good()) return 0;
+            if (run_.has_owner_to_ask() || run_.marks() != marks) {
+                next = read_from(next);
+                if (!run_.has_owner_to_ask()) {
+                    // Nobody owns it: then nothing comes, and whoever wants it may have it.
+                    run_.let_go();
+                    marks = run_.marks();
+                }
+            }
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+
+    std::int64_t read_from(std::int64_t next) {
+        for (;;) {
+            const auto page = run_.ask({{"verb", "audit.events"}, {"from", next}, {"limit", 1'000}});
+            // Its owner may be about to come or go: the next look may find it again.
+            if (!page) return next;
+            for (const Value& event : list_at(*page, "events")) {
+                if (wanted(event)) tell(event);
+                next = number_at(event, "sequence") + 1;
+            }
+            if (value_at(*page, "next").is_null()) return next;
+            next = number_at(*page, "next");
+        }
+    }
+
+    OperatorRun& run_;
+    const TailOptions& options_;
+};
+
+}  // namespace
+
+int tail_events(OperatorRun& run, const TailOptions& options) {
+    return Tail(run, options).go();
+}
+
+int show_event(OperatorRun& run, const std::string& which) {
+    const auto number = number_in(which);
+    if (!number) {
+        const auto page = run.ask({{"verb", "audit.events"}, {"call", which}, {"limit", 1'000}});
+        if (!page) return run.give_up(page.error());
+        const Array& events = list_at(*page, "events");
+        if (events.empty())
+            return run.give_up(Error(ErrorCode::denied,
+                                     fmt::format("No event tells of the call '{}'.", which),
+                                     {{"reason", "not_found"}, {"id", which}}));
+        if (!run.print_json({{"events", events}})) run.print(events_table(events, run.style()));
+        return 0;
+    }
+    const auto shown = run.ask({{"verb", "audit.show"}, {"sequence", *number}});
+    if (!shown) return run.give_up(shown.error());
+    if (run.print_json(*shown)) return 0;
+    const Style& style = run.style();
+    std::string out = outline(value_at(*shown, "event"), style);
+    for (const Value& payload : list_at(*shown, "payloads"))
+        out += fact(
+            "payload",
+            fmt::format("{}, {} bytes", printable(text_at(payload, "field")), number_at(payload, "bytes")),
+            style);
+    for (const Value& erased : list_at(*shown, "erased"))
+        out += fact("erased", erased.is_string() ? printable(erased.get_string()) : "", style);
+    out += fact("chain", printable(text_at(*shown, "chain")), style);
+    out += fact("hash", printable(text_at(*shown, "hash")), style);
+    run.print(out);
+    return 0;
+}
+
+}  // namespace callgate::cli

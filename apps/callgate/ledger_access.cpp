@@ -1,0 +1,143 @@
+#include "ledger_access.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ledger/control/asker.h"
+#include "ledger/control/client.h"
+#include "ledger/control/server.h"
+#include "ledger/control/service.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{10};
+constexpr std::chrono::milliseconds kLongestPause{200};
+
+std::string set_in_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+std::string home() {
+    if (std::string set = set_in_environment("HOME"); set.starts_with('/')) return set;
+    const passwd* entry = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): before any thread
+    return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "";
+}
+
+bool has_reason(const Error& error, std::string_view reason) {
+    const Value* told = error.details.if_contains("reason");
+    return told != nullptr && told->is_string() && std::string_view(told->get_string()) == reason;
+}
+
+Result<void> look_for(const std::string& directory) {
+    struct ::stat there = {};
+    if (::stat((directory + "/ledger.db").c_str(), &there) == 0) return {};
+    if (errno == EACCES)
+        return fail(
+            ErrorCode::ledger_unavailable,
+            fmt::format("The ledger in {} belongs to another user. Ask as that user, or as root.", directory),
+            {{"reason", "not_allowed"}, {"directory", directory}});
+    return fail(
+        ErrorCode::config_error,
+        fmt::format("There is no ledger in {}. Give its directory with --ledger DIR, or set CALLGATE_LEDGER.",
+                    directory),
+        {{"reason", "no_ledger"}, {"directory", directory}});
+}
+
+tl::unexpected<Error> silent_owner(const std::string& directory) {
+    return fail(ErrorCode::ledger_unavailable,
+                fmt::format("Another process owns the ledger in {} and serves no control socket. Try again "
+                            "when it has ended.",
+                            directory),
+                {{"reason", "ledger_owned"}, {"directory", directory}});
+}
+
+}  // namespace
+
+Result<std::string> ledger_directory(const std::string& given) {
+    if (!given.empty()) return given;
+    if (std::string set = set_in_environment("CALLGATE_LEDGER"); !set.empty()) return set;
+    // The XDG rules: a path that is not absolute counts as not set.
+    if (const std::string state = set_in_environment("XDG_STATE_HOME"); state.starts_with('/'))
+        return state + "/callgate";
+    if (const std::string own = home(); !own.empty()) return own + "/.local/state/callgate";
+    return fail(ErrorCode::config_error,
+                "It is not known where the ledger is: this user has no home directory. Give --ledger DIR.",
+                {{"reason", "no_home"}});
+}
+
+struct LedgerAccess::Parts {
+    // The owner's side. In this order: what is made first goes last.
+    base::SystemClock clock;
+    std::shared_ptr<ledger::SqliteLedger> own;
+    std::optional<ledger::ControlService> service;
+    std::unique_ptr<ledger::ControlServer> server;
+    // The other side.
+    std::optional<ledger::ControlClient> client;
+};
+
+LedgerAccess::LedgerAccess(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+LedgerAccess::LedgerAccess(LedgerAccess&&) noexcept = default;
+LedgerAccess& LedgerAccess::operator=(LedgerAccess&&) noexcept = default;
+LedgerAccess::~LedgerAccess() = default;
+
+bool LedgerAccess::owns() const noexcept {
+    return parts_->own != nullptr;
+}
+
+Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chrono::milliseconds patience) {
+    if (auto found = look_for(directory); !found) return tl::unexpected(std::move(found.error()));
+    auto parts = std::make_unique<Parts>();
+    const base::MonotonicTime end = parts->clock.monotonic_now() + patience;
+    // Between our two looks the owner may have come or gone, or may not serve yet: then both are tried again.
+    for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+        ledger::SqliteOptions options;
+        options.directory = directory;
+        auto own = ledger::SqliteLedger::open(std::move(options));
+        if (own) {
+            parts->own = std::move(*own);
+            parts->service.emplace(*parts->own, *parts->own, parts->clock);
+            ledger::ControlOptions served;
+            served.directory = directory;
+            // Without the socket the verb itself is still answered.
+            if (auto server = ledger::ControlServer::start(*parts->service, parts->clock, std::move(served)))
+                parts->server = std::move(*server);
+            return LedgerAccess(std::move(parts));
+        }
+        if (!has_reason(own.error(), "ledger_owned")) return tl::unexpected(std::move(own.error()));
+        auto client = ledger::ControlClient::connect(directory);
+        if (client) {
+            parts->client.emplace(std::move(*client));
+            return LedgerAccess(std::move(parts));
+        }
+        if (!has_reason(client.error(), "nobody_serves")) return tl::unexpected(std::move(client.error()));
+        if (parts->clock.monotonic_now() >= end) return silent_owner(directory);
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+Result<Value> LedgerAccess::ask(const Object& request, const ledger::Meanwhile& meanwhile) {
+    if (parts_->client) {
+        const bool lengthy = ledger::ControlService::takes_long(request);
+        return parts_->client->ask(request, meanwhile, std::chrono::milliseconds(lengthy ? 0 : 60'000));
+    }
+    Object whole = request;
+    whole["v"] = ledger::kControlVersion;
+    return parts_->service->answer(whole, ledger::this_process(), meanwhile);
+}
+
+}  // namespace callgate::cli

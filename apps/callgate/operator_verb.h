@@ -1,0 +1,98 @@
+// What the operators' verbs share: the options that say which ledger and how to answer, the way to it, and
+// what becomes of an error.
+//
+// Threads: one thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include <callgate/error.h>
+#include <callgate/json.h>
+
+#include "ledger_access.h"
+#include "ledger_marks.h"
+#include "progress_line.h"
+#include "terminal.h"
+
+namespace callgate::cli {
+
+/// It was understood and refused, or the answer is no: too late, not found, not whole.
+constexpr int kNo = 1;
+
+struct OperatorLine {
+    std::string ledger;
+    bool json = false;
+    std::string color = "auto";
+};
+
+/// --ledger, --json, --color.
+void add_operator_options(CLI::App& verb, OperatorLine& line);
+
+/// One run of an operators' verb.
+class OperatorRun {
+public:
+    OperatorRun(const OperatorLine& line, const Console& console);
+
+    /// The verb's result; the ledger is opened when something is asked first. Where its owner went away
+    /// before it answered, what changes nothing is asked once more.
+    Result<Value> ask(const Object& request);
+    /// The same, with progress on a terminal; Ctrl-C calls it off. `text` gets the pieces of a long text, and
+    /// says whether it wants more.
+    Result<Value> ask_long(const Object& request, std::string_view what,
+                           std::function<bool(std::string_view)> text = {});
+    /// Lets the ledger go: others may have it while we wait.
+    void let_go() { access_.reset(); }
+    /// Another process owns it, and answers.
+    bool has_owner_to_ask() const noexcept { return access_ && !access_->owns(); }
+
+    /// Prints the error. kNo for what was refused, kUnusable for the rest.
+    int give_up(const Error& error) const;
+    /// --json: the document, and true.
+    bool print_json(const Value& document) const;
+    void print(std::string_view text) const;
+
+    /// Somebody at a terminal says yes.
+    bool may_ask() const;
+    bool says_yes(std::string_view question) const;
+    /// The line that is typed; nothing where the input ended.
+    std::optional<std::string> ask_person(std::string_view question) const;
+
+    bool json() const noexcept { return line_.json; }
+    const Console& console() const noexcept { return console_; }
+    const Style& style() const noexcept { return style_; }
+    const Style& err_style() const noexcept { return err_style_; }
+    LedgerMarks marks() const;
+
+private:
+    /// `begun` becomes true when some of the answer has been passed on already.
+    Result<Value> ask_with(const Object& request, const ledger::Meanwhile& meanwhile, const bool& begun);
+
+    const OperatorLine& line_;
+    const Console& console_;
+    const ColorMode color_;
+    const Style style_;
+    const Style err_style_;
+    std::optional<LedgerAccess> access_;
+};
+
+// Small things out of a report, "" and 0 where they are not there.
+
+std::string text_at(const Value& object, std::string_view name);
+std::int64_t number_at(const Value& object, std::string_view name);
+bool flag_at(const Value& object, std::string_view name);
+const Value& value_at(const Value& object, std::string_view name);  ///< null where it is not there
+const Array& list_at(const Value& object, std::string_view name);
+
+/// "2026-01-01T00:00:00.000000Z" as "2026-01-01 00:00:00".
+std::string short_time(std::string_view iso);
+/// "45 s", "14 min 5 s", "2 h 10 min", "3 d 4 h"
+std::string duration_text(std::int64_t seconds);
+/// A report of any shape: one line for each value, members of members indented.
+std::string outline(const Value& report, const Style& style);
+
+}  // namespace callgate::cli

@@ -1,0 +1,99 @@
+#include "verb_ledger.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ledger_access.h"
+#include "operator_testing.h"
+#include "operator_verb.h"
+
+namespace callgate::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LedgerTest;
+using testing::Ran;
+
+class VerbLedger : public ::testing::TestWithParam<bool> {
+protected:
+    LedgerTest test{GetParam()};
+
+    void ready() {
+        if (!GetParam()) test.let_go();
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ledger, VerbLedger, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "Owned" : "Free"; });
+
+TEST_P(VerbLedger, StatsTellWhatThereIs) {
+    ledger::testing::open_approval(test.ledger(), 1);
+    ready();
+    const Ran ran = test.run({"ledger", "stats"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("approvals"));
+    EXPECT_EQ(number_at(test.json({"ledger", "stats"}).at("approvals"), "pending"), 1);
+}
+
+TEST_P(VerbLedger, ASoundLedgerPassesItsCheck) {
+    ready();
+    const Ran ran = test.run({"ledger", "check"}, "");
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("the ledger is whole"));
+    EXPECT_EQ(test.json({"ledger", "check"}).at("ok"), true);
+}
+
+TEST_P(VerbLedger, ABackupIsALedgerFileAndReplacesNothing) {
+    ready();
+    const os::ScratchDir dir;
+    const Ran ran = test.run({"ledger", "backup", dir.file("copy.db")});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_GT(std::filesystem::file_size(dir.file("copy.db")), 0u);
+    const Ran again = test.run({"ledger", "backup", dir.file("copy.db")});
+    EXPECT_EQ(again.exit_code, 2);
+    EXPECT_THAT(again.err, HasSubstr("copy.db"));
+}
+
+TEST_P(VerbLedger, GcTellsWhatItTookAway) {
+    ready();
+    EXPECT_EQ(test.json({"ledger", "gc"}).at("collected"), 0);
+}
+
+TEST(LedgerDirectory, IsWhatIsGivenOrWhatTheEnvironmentSays) {
+    EXPECT_EQ(ledger_directory("/x/y").value(), "/x/y");
+    ::setenv("CALLGATE_LEDGER", "/from/environment", 1);
+    EXPECT_EQ(ledger_directory("").value(), "/from/environment");
+    EXPECT_EQ(ledger_directory("/x").value(), "/x");
+    ::unsetenv("CALLGATE_LEDGER");
+    ::setenv("XDG_STATE_HOME", "/state", 1);
+    EXPECT_EQ(ledger_directory("").value(), "/state/callgate");
+    ::setenv("XDG_STATE_HOME", "relative", 1);
+    EXPECT_THAT(ledger_directory("").value(), ::testing::EndsWith("/.local/state/callgate"));
+    ::unsetenv("XDG_STATE_HOME");
+}
+
+TEST(OperatorVerb, DurationsAreToldInTwoUnits) {
+    EXPECT_EQ(duration_text(0), "0 s");
+    EXPECT_EQ(duration_text(45), "45 s");
+    EXPECT_EQ(duration_text(60), "1 min");
+    EXPECT_EQ(duration_text(872), "14 min 32 s");
+    EXPECT_EQ(duration_text(3 * 86'400 + 4 * 3'600 + 59), "3 d 4 h");
+}
+
+TEST(OperatorVerb, AReportOfAnyShapeHasALineForEachValue) {
+    EXPECT_EQ(
+        outline({{"calls", {{"unknown", 2}, {"failed", 10}}}, {"bytes", 4096}, {"problems", {"a", "b"}}},
+                Style{}),
+        "  calls\n"
+        "    unknown  2\n"
+        "    failed   10\n"
+        "  bytes      4096\n"
+        "  problems   a\n"
+        "             b\n");
+}
+
+}  // namespace
+}  // namespace callgate::cli

@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+"""The operators' verbs on a real ledger, while a process owns it and while none does.
+
+Usage: operators_test.py BINARY [--sanitized] [TEST...]
+The program ledger_owner stands beside BINARY.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import pwd
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import termios
+
+import harness
+from harness import CliTest
+
+HIDDEN = {"to": "ada\u200b@ex\u0430mple.org", "note": "\u202egpj.exe", "tag": "\U000e0041", "esc": "\x1b[2J\x9b31m"}
+
+
+class Owner:
+    """The process ledger_owner on a ledger."""
+
+    def __init__(self, ledger):
+        program = pathlib.Path(harness.binary).with_name("ledger_owner")
+        self.process = subprocess.Popen(
+            [program, ledger], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.expect("ready")
+
+    def expect(self, word):
+        line = self.process.stdout.readline().strip()
+        if line != word:
+            raise AssertionError(f"ledger_owner said '{line}' and not '{word}'")
+
+    def do(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        self.expect("done")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait()
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def kill(self):
+        self.process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def approval_id(number):
+    return f"01975f2e-0000-7000-8000-{number:012x}"
+
+
+class LedgerTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.ledger = str(self.dir / "ledger")
+
+    def own(self):
+        owner = Owner(self.ledger)
+        self.addCleanup(owner.end)
+        return owner
+
+    def verb(self, *arguments, **how):
+        return self.run_program(*arguments, "--ledger", self.ledger, **how)
+
+    def json(self, *arguments, code=0):
+        ran = self.verb(*arguments, "--json")
+        self.assertEqual((ran.code, ran.err), (code, ""), ran)
+        return json.loads(ran.out)
+
+    def approval(self, number):
+        return self.json("approvals", "show", approval_id(number))["approval"]
+
+    def both_ways(self, owner, check):
+        """Runs the check while the owner serves, and again when nobody owns the ledger."""
+        with self.subTest("owned"):
+            check()
+        owner.end()
+        self.assertFalse(os.path.exists(self.ledger + "/control.sock"))
+        with self.subTest("free"):
+            check()
+
+
+class Operators(LedgerTest):
+    def test_every_list_is_the_same_owned_and_free(self):
+        owner = self.own()
+        owner.do("approvals 1 3")
+        owner.do("call 7 succeeded")
+        owner.do("call 8 ambiguous")
+
+        def check():
+            pending = self.json("approvals", "list")
+            self.assertEqual([one["id"] for one in pending["approvals"]], [approval_id(n) for n in (3, 2, 1)])
+            self.assertIn("send_mail", self.verb("approvals", "list").out)
+            calls = self.json("calls", "list", "--unknown")["calls"]
+            self.assertEqual([one["call_id"] for one in calls], [approval_id(8)])
+            shown = self.json("calls", "show", approval_id(8))["call"]
+            self.assertEqual((shown["state"], len(shown["attempt_list"])), ("unknown", 1))
+            self.assertEqual(shown["events"][0]["type"], "tool_call.attempted")
+            stats = self.json("ledger", "stats")
+            self.assertEqual(stats["approvals"]["pending"], 3)
+            self.assertTrue(self.json("ledger", "check")["ok"])
+
+        self.both_ways(owner, check)
+
+    def test_decisions_are_recorded_owned_and_free(self):
+        owner = self.own()
+        owner.do("approvals 1 6")
+        me = "user:" + pwd.getpwuid(os.getuid()).pw_name
+
+        def decide(first):
+            digest = self.approval(first)["digest"]
+            done = self.json("approvals", "approve", approval_id(first), "--yes", "--digest", digest)
+            self.assertEqual(done["approval"]["state"], "approved")
+            self.assertEqual(done["approval"]["votes"][0]["approver"], me)
+            self.json("approvals", "deny", approval_id(first + 1), "--yes", "--reason", "not this one")
+            self.json("approvals", "revoke", approval_id(first + 2), "--yes")
+            # On a free ledger each verb is an owner of its own, which is on the record, too.
+            events = [event["type"] for event in self.json("audit", "tail", "-n", "20")["events"]]
+            decisions = [one for one in events if one != "ledger.opened"]
+            self.assertEqual(decisions[-3:], ["approval.vote", "gate.denied", "approval.revoked"])
+
+        decide(1)
+        owner.end()
+        decide(4)
+
+    def test_a_wrong_digest_approves_nothing(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+
+        def check():
+            error = self.json("approvals", "approve", approval_id(1), "--yes", "--digest", "0" * 64, code=1)["error"]
+            self.assertEqual(error["details"]["reason"], "digest_mismatch")
+            self.assertEqual(self.approval(1)["state"], "pending")
+
+        self.both_ways(owner, check)
+
+    def test_unknown_outcomes_are_resolved(self):
+        owner = self.own()
+        owner.do("call 1 ambiguous")
+        owner.do("call 2 ambiguous")
+        ran = self.verb("calls", "resolve", approval_id(1), "--applied", "--evidence", "seen", "--yes")
+        self.assertEqual(ran.code, 0, ran)
+        owner.end()
+        ran = self.verb("calls", "resolve", approval_id(2), "--not-applied", "--evidence", "unseen", "--yes")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(self.json("calls", "list", "--unknown")["calls"], [])
+        ran = self.verb("calls", "resolve", approval_id(2), "--applied", "--evidence", "x", "--yes")
+        self.assertEqual(ran.code, 1, ran)
+
+    def test_a_backup_opens_as_a_database_of_its_own(self):
+        owner = self.own()
+        owner.do("approvals 1 2")
+        for name in ("owned.db", "free.db"):
+            ran = self.verb("ledger", "backup", self.dir / name)
+            self.assertEqual(ran.code, 0, ran)
+            self.assertEqual((self.dir / name).read_bytes()[:15], b"SQLite format 3")
+            self.assertEqual(self.verb("ledger", "backup", self.dir / name).code, 2)
+            owner.end()
+
+    def test_nothing_shown_can_play_tricks(self):
+        owner = self.own()
+        owner.do("approval 1 " + json.dumps(HIDDEN))
+
+        def check():
+            for arguments in (("approvals", "list"), ("approvals", "show", approval_id(1))):
+                shown = self.verb(*arguments).out
+                for character in "\u200b\u202e\U000e0041\x1b\x9b":
+                    self.assertNotIn(character, shown)
+            for text in ("ada\\u{200B}@", "\\u{202E}gpj.exe", "\\u{E0041}", "\\x9B31m", "cannot be seen", "scripts"):
+                self.assertIn(text, shown)
+
+        self.both_ways(owner, check)
+
+    def test_a_hundred_thousand_pending_approvals(self):
+        owner = self.own()
+        owner.do("approvals 1 100000")
+
+        def check():
+            page = self.json("approvals", "list")
+            self.assertEqual(len(page["approvals"]), 50)
+            self.assertEqual(page["approvals"][0]["id"], approval_id(100000))
+            page = self.json("approvals", "list", "--limit", "1000", "--before", approval_id(1001))
+            self.assertEqual((len(page["approvals"]), page["next"]), (1000, None))
+            self.assertEqual(self.approval(50000)["arguments"]["number"], 50000)
+
+        # Each run is held to 30 s of processor time and 1 GiB by the harness.
+        self.both_ways(owner, check)
+
+
+class Audit(LedgerTest):
+    def test_the_log_is_verified_owned_and_free(self):
+        owner = self.own()
+        owner.do("approvals 1 1000")
+        owner.do("call 5000 succeeded")
+
+        def check():
+            key = self.json("audit", "key")["key"]
+            report = self.json("audit", "verify", "--key", key)
+            self.assertEqual((report["verdict"], report["pinned"]), ("unwitnessed", True))
+            self.assertGreater(report["events"], 1000)
+
+        self.both_ways(owner, check)
+
+    def test_an_export_is_the_same_owned_and_free_and_verifies(self):
+        owner = self.own()
+        owner.do("approvals 1 100")
+        self.assertEqual(self.verb("audit", "checkpoint").code, 0)
+        self.assertEqual(self.verb("audit", "export", "-o", self.dir / "owned.jsonl").code, 0)
+        owner.end()
+        self.assertEqual(self.verb("audit", "export", "-o", self.dir / "free.jsonl").code, 0)
+        owned = (self.dir / "owned.jsonl").read_bytes()
+        # Opening and closing the ledger may add events of its own at the end.
+        self.assertTrue((self.dir / "free.jsonl").read_bytes().startswith(owned))
+        for name in ("owned.jsonl", "free.jsonl"):
+            self.assertEqual(self.run_program("audit", "verify", "--from-export", self.dir / name).code, 0)
+        self.assertEqual(self.run_program("audit", "verify", "--from-export", "-", stdin=owned).code, 0)
+        ran = self.run_program("audit", "verify", "--from-export", "-", stdin=owned.replace(b"agent", b"eve__", 1))
+        self.assertEqual((ran.code, ran.err), (1, ""), ran)
+        self.assertIn("broken", ran.out)
+
+    def test_a_damaged_log_is_named_owned_and_free(self):
+        """The file is changed behind the ledger's back, and read by whoever serves it."""
+        with Owner(self.ledger) as owner:
+            owner.do("approvals 1 10")
+        with contextlib.closing(sqlite3.connect(self.ledger + "/ledger.db")) as database:
+            event = bytes(database.execute("SELECT event FROM audit WHERE seq = 5").fetchone()[0])
+            bad = event[:20] + b"\xff\n" + event[22:]
+            database.execute("UPDATE audit SET event = ? WHERE seq = 5", (bad,))
+            database.commit()
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        owner = self.own()
+
+        def check():
+            report = self.json("audit", "verify", code=1)
+            self.assertEqual(report["verdict"], "broken", report)
+            self.assertIn("5", json.dumps(report))
+
+        self.both_ways(owner, check)
+
+    def test_tail_follows(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        process = subprocess.Popen(
+            [harness.binary, "audit", "tail", "--follow", "--type", "gate.required", "--json", "--ledger", self.ledger],
+            stdout=subprocess.PIPE,
+        )
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(json.loads(process.stdout.readline())["approval_id"], approval_id(1))
+        owner.do("approvals 2 1")
+        self.assertEqual(json.loads(process.stdout.readline())["approval_id"], approval_id(2))
+        owner.end()
+        self.own().do("approvals 3 1")
+        self.assertEqual(json.loads(process.stdout.readline())["approval_id"], approval_id(3))
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+    def test_who_stops_reading_ends_an_export(self):
+        owner = self.own()
+        owner.do("approvals 1 20000")
+        for _ in range(2):
+            process = subprocess.Popen(
+                [harness.binary, "audit", "export", "--ledger", self.ledger],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            process.stdout.read(1000)
+            process.stdout.close()
+            self.assertNotEqual(process.wait(), 0)
+            process.stderr.close()
+            owner.end()
+
+
+class OwnersComeAndGo(LedgerTest):
+    def test_a_killed_owner_leaves_a_socket_that_disturbs_nobody(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        owner.kill()
+        self.assertTrue(os.path.exists(self.ledger + "/control.sock"))
+        self.assertEqual(self.approval(1)["state"], "pending")
+        self.own().do("approvals 2 1")
+        self.assertEqual(len(self.json("approvals", "list")["approvals"]), 2)
+
+    def test_verbs_at_the_same_time_on_a_free_ledger_all_answer(self):
+        owner = self.own()
+        owner.do("approvals 1 8")
+        owner.end()
+        # Whoever is first owns the ledger and serves the others.
+        running = [
+            subprocess.Popen(
+                [harness.binary, "approvals", "deny", approval_id(n), "--yes", "--json", "--ledger", self.ledger],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for n in range(1, 9)
+        ]
+        for process in running:
+            out, err = process.communicate()
+            self.assertEqual((process.returncode, err), (0, b""), out)
+        self.assertEqual(self.json("approvals", "list")["approvals"], [])
+
+    def test_there_is_no_ledger_and_none_is_made(self):
+        for arguments in (("approvals", "list"), ("calls", "list"), ("ledger", "stats"), ("audit", "tail")):
+            ran = self.verb(*arguments)
+            self.assertEqual((ran.code, ran.out), (2, ""), ran)
+            self.assertIn("There is no ledger in", ran.err)
+        self.assertFalse(os.path.exists(self.ledger))
+
+    def test_the_environment_names_the_ledger(self):
+        self.own().do("approvals 1 1")
+        ran = self.run_program("approvals", "list", env={"CALLGATE_LEDGER": self.ledger})
+        self.assertIn(approval_id(1), ran.out)
+        ran = self.run_program("approvals", "list", env={"CALLGATE_LEDGER": "", "XDG_STATE_HOME": str(self.dir)})
+        self.assertIn(str(self.dir / "callgate"), ran.err)
+
+    def test_a_path_longer_than_a_sockets_name(self):
+        deep = self.dir / ("d" * 120)
+        deep.mkdir(mode=0o700)
+        self.ledger = str(deep / "ledger")
+        owner = self.own()
+        owner.do("approvals 1 1")
+        self.both_ways(owner, lambda: self.assertEqual(self.approval(1)["state"], "pending"))
+
+
+class TheSocket(LedgerTest):
+    def connect(self):
+        conversation = socket.socket(socket.AF_UNIX)
+        self.addCleanup(conversation.close)
+        conversation.connect(self.ledger + "/control.sock")
+        return conversation
+
+    def ask(self, conversation, request):
+        text = request if isinstance(request, bytes) else json.dumps(request).encode()
+        conversation.sendall(struct.pack(">I", len(text)) + text)
+        return self.answer(conversation)
+
+    def answer(self, conversation):
+        def exactly(size):
+            data = b""
+            while len(data) < size:
+                block = conversation.recv(size - len(data))
+                if not block:
+                    return None
+                data += block
+            return data
+
+        head = exactly(4)
+        return None if head is None else json.loads(exactly(struct.unpack(">I", head)[0]))
+
+    def test_the_protocol_as_documented(self):
+        owner = self.own()
+        owner.do("approvals 1 2")
+        conversation = self.connect()
+        self.assertEqual(self.ask(conversation, {"v": 1, "verb": "ping"})["result"]["pid"], owner.process.pid)
+        page = self.ask(conversation, {"v": 1, "verb": "approvals.list", "limit": 1})["result"]
+        self.assertEqual(page["next"], approval_id(2))
+        digest = page["approvals"][0]["digest"]
+        vote = {"v": 1, "verb": "approvals.vote", "id": approval_id(2), "approve": True, "digest": digest}
+        self.assertEqual(self.ask(conversation, vote)["result"]["approval"]["state"], "approved")
+        refused = self.ask(conversation, vote)
+        self.assertEqual((refused["ok"], refused["error"]["details"]["reason"]), (False, "already_decided"))
+
+    def test_garbage_is_refused_and_others_are_served(self):
+        self.own()
+        bad = self.connect()
+        for text in (b"", b"{", b"[]", b'{"v":1,"v":1}', b'"\xff"', b"[" * 1000, b"null"):
+            self.assertIs(self.ask(bad, text)["ok"], False)
+        for request in ({}, {"v": 1}, {"v": 1, "verb": "x"}, {"v": 2, "verb": "ping"}, {"v": 1, "verb": "ping", "x": 1}):
+            self.assertIs(self.ask(bad, request)["ok"], False)
+        self.assertTrue(self.ask(bad, {"v": 1, "verb": "ping"})["ok"])
+        bad.sendall(b"\xff\xff\xff\xff")
+        self.assertEqual(self.answer(bad)["error"]["details"]["reason"], "message_too_large")
+        self.assertIsNone(self.answer(bad))
+        self.assertEqual(self.json("approvals", "list")["approvals"], [])
+
+    def test_many_who_never_say_anything_hold_up_nobody(self):
+        self.own()
+        silent = [self.connect() for _ in range(60)]
+        self.assertEqual(self.json("approvals", "list")["approvals"], [])
+        self.assertEqual(len(silent), 60)
+
+    def test_the_socket_is_private(self):
+        self.own()
+        self.assertEqual(os.stat(self.ledger + "/control.sock").st_mode & 0o777, 0o600)
+
+
+class OperatorsAtATerminal(LedgerTest):
+    def start(self, *arguments):
+        """The program at a terminal; what it writes there, and what is typed, goes through the number returned."""
+        try:
+            main, side = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal can be opened here: {error}")
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        process = subprocess.Popen(
+            [harness.binary, *map(str, arguments), "--ledger", self.ledger],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+            preexec_fn=harness.limits(),
+        )
+        os.close(side)
+        self.addCleanup(os.close, main)
+        return process, main
+
+    def until(self, main, text):
+        """What is shown up to and including this text."""
+        shown = ""
+        while text not in shown:
+            try:
+                block = os.read(main, 65536)
+            except OSError:
+                block = b""
+            if not block:
+                self.fail(f"'{text}' never came after: {shown}")
+            shown += block.decode()
+        return shown
+
+    def test_a_person_is_shown_everything_and_asked(self):
+        owner = self.own()
+        owner.do("approval 1 " + json.dumps({"to": ["ada@example.org"], "subject": "Hi"}))
+        process, main = self.start("approvals", "approve", approval_id(1))
+        shown = self.until(main, "Approve it? [y/N] ")
+        for text in ("ada@example.org", "risk", "digest", "expires in"):
+            self.assertIn(text, shown)
+        os.write(main, b"y\n")
+        self.until(main, "approved")
+        self.assertEqual(process.wait(), 0)
+
+    def test_the_ledger_is_free_while_a_person_thinks(self):
+        owner = self.own()
+        owner.do("approvals 1 2")
+        owner.end()
+        process, main = self.start("approvals", "deny", approval_id(1))
+        self.until(main, "Deny it? [y/N] ")
+        ran = self.verb("approvals", "deny", approval_id(2), "--yes")
+        self.assertEqual(ran.code, 0, ran)
+        os.write(main, b"y\n")
+        self.until(main, "denied")
+        self.assertEqual(process.wait(), 0)
+
+    def test_watch_shows_new_ones_as_they_come(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        process, main = self.start("approvals", "watch")
+        self.until(main, "[a]pprove, [d]eny, [s]kip, [q]uit? ")
+        os.write(main, b"s\n")
+        owner.do("approvals 2 1")
+        shown = self.until(main, "[q]uit? ")
+        self.assertIn(approval_id(2), shown)
+        os.write(main, b"a\n")
+        self.until(main, "approved")
+        owner.do("approvals 3 1")
+        self.until(main, "[q]uit? ")
+        os.write(main, b"q\n")
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual([self.approval(n)["state"] for n in (1, 2, 3)], ["pending", "approved", "pending"])
+
+    def test_watch_follows_owners_that_come_and_go(self):
+        first = self.own()
+        first.do("approvals 1 1")
+        process = subprocess.Popen(
+            [harness.binary, "approvals", "watch", "--json", "--ledger", self.ledger], stdout=subprocess.PIPE
+        )
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(1))
+        first.end()
+        second = self.own()
+        second.do("approvals 2 1")
+        self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(2))
+        second.kill()
+        third = self.own()
+        third.do("approvals 3 1")
+        self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(3))
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+    def test_lines_fit_the_terminal(self):
+        owner = self.own()
+        owner.do("call 1 ambiguous")
+        owner.end()
+        process, main = self.start("calls", "show", approval_id(1))
+        for line in self.until(main, "--not-applied)").splitlines():
+            self.assertLessEqual(len(line), 120, line)
+        process.wait()
+
+
+if __name__ == "__main__":
+    harness.main(__doc__)
