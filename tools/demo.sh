@@ -14,6 +14,9 @@ cd "$root"
 binary=$(realpath --relative-base="$root" "$binary")
 [[ $binary == /* ]] || binary=./$binary
 tool=examples/tools/send_mail.json
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export CALLGATE_LEDGER=$scratch/ledger
 mail='{"to": ["ada@example.org"], "subject": "Hello"}'
 
 # show EXPECTED_EXIT_CODE ARGUMENT...: print a command line, run it, hold it to its exit code.
@@ -41,9 +44,15 @@ show 0 tools
 show 0 call add '{"a": 5, "b": 3}' --trace
 show 0 call count '{"to": 3, "step_ms": 0}'
 show 4 call send_mail "$mail"
+show 0 approvals list
 show 0 call send_mail "$mail" --approve-as grace
 show 1 call fail '{"message": "The disk is full."}'
 show 5 call fail '{"how": "lost", "message": "The connection was lost."}'
+
+printf '\nThe ledger: everything is on the record, and it can be checked.\n'
+show 0 calls list --unknown
+show 0 audit tail -n 5
+show 0 audit verify
 
 cat <<END
 

@@ -122,7 +122,7 @@ Object to_json(const Outcome& outcome, const std::optional<Approval>& approval) 
     out["error"] = nullptr;
     if (const Error* error = outcome.error()) {
         Error shown = *error;
-        // The approval goes with the program, so nobody can give it elsewhere.
+        // Meant for a host's own ways; on the command line it is another.
         shown.details.erase("how_to_approve");
         out["error"] = json_of(shown);
     }

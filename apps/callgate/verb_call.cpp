@@ -1,6 +1,7 @@
 #include "verb_call.h"
 
 #include <chrono>
+#include <filesystem>
 #include <istream>
 #include <memory>
 #include <optional>
@@ -19,6 +20,8 @@
 #include "help.h"
 #include "input.h"
 #include "interrupt.h"
+#include "ledger/control/asker.h"
+#include "ledger_access.h"
 #include "progress_line.h"
 
 namespace callgate::cli {
@@ -30,6 +33,7 @@ constexpr std::string_view kHelp =
 
 Usage: callgate call [options] NAME [JSON | -]
        callgate call [options] -
+       callgate call [options] --resume CALL
 
   NAME                 the tool: callgate tools lists them. - reads a whole tool call from
                        standard input: {"name": …, "arguments": {…}}
@@ -37,7 +41,8 @@ Usage: callgate call [options] NAME [JSON | -]
 
 The call
   --action A           of a tool that has several, such as notes
-  --key K              idempotency key; the demo keeps it while the program runs
+  --key K              idempotency key: a second call with it is answered from the record
+  --resume CALL        the call with this id, which somebody has approved since
   --timeout MS         the deadline, in milliseconds
 
 Who asks
@@ -47,6 +52,11 @@ Who asks
   --approve-as NAME    where the call needs approval: NAME, another person than who asks, gives
                        it, and the call goes on; repeatable. On a terminal you are asked
 
+The record
+  --ledger DIR         where calls and approvals are kept: by default $CALLGATE_LEDGER, else
+                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate. memory: nowhere,
+                       it ends with the program
+
 Output
   --trace              what each stage decided, on standard error; with --json under "trace"
   --json               one JSON document on standard output, whatever happens
@@ -54,10 +64,13 @@ Output
   -h, --help           this text
 
 The result goes to standard output, everything else to standard error. Ctrl-C calls it off.
+A call that needs approval is kept: callgate approvals approve ID, then the same call again, or
+--resume.
 
 Exit codes
   0  it succeeded      1  it failed, ran out of time or was called off
-  2  wrong usage       3  refused: no such tool, scope, arguments, policy, limits; previewed
+  2  wrong usage, or the ledger cannot be had: another process owns it
+  3  refused: no such tool, scope, arguments, policy, limits; previewed
   4  needs approval    5  the outcome is unknown: it may have taken effect
 
 Examples
@@ -67,6 +80,9 @@ Examples
   callgate call notes '{"name": "todo"}' --action read --scope notes --json
 )";
 
+// --ledger: no directory, but the ledger in memory.
+constexpr std::string_view kInMemory = "memory";
+
 // Who decides when a question on the terminal is answered.
 constexpr std::string_view kAtTheTerminal = "operator";
 
@@ -75,6 +91,8 @@ struct CommandLine {
     std::string arguments;
     std::string action = "call";
     std::string key;
+    std::string resume;
+    std::string ledger;
     std::optional<std::uint32_t> timeout_ms;
     std::string autonomy = "A2";
     std::vector<std::string> scopes;
@@ -100,7 +118,12 @@ public:
             return static_cast<int>(CallExit::unusable);
         }
         const Interrupt interrupt;
-        Runtime runtime(options());
+        auto opened = open();
+        if (!opened) {
+            print_error(opened.error(), std::nullopt, line_.json, color_, console_);
+            return static_cast<int>(CallExit::unusable);
+        }
+        Runtime& runtime = **opened;
         if (auto added = add_demo_tools(runtime.tools()); !added) {
             print_error(added.error(), std::nullopt, line_.json, color_, console_);
             return static_cast<int>(CallExit::unusable);
@@ -119,15 +142,31 @@ public:
     }
 
 private:
-    static RuntimeOptions options() {
+    Result<std::unique_ptr<Runtime>> open() {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);
-        return options;
+        auto where = ledger_directory(line_.ledger);
+        if (!where) return tl::unexpected(std::move(where.error()));
+        if (*where != kInMemory) {
+            options.ledger_dir = *where;
+            // Its own directory is made with it; where it is the usual one, those above it as well.
+            std::error_code ignored;
+            if (line_.ledger.empty())
+                std::filesystem::create_directories(std::filesystem::path(*where).parent_path(), ignored);
+        }
+        durable_ = !options.ledger_dir.empty();
+        return Runtime::open(std::move(options));
     }
 
     bool whole_call() const { return line_.tool == kStandardInput; }
 
     Result<void> read_arguments() {
+        if (line_.resume.empty() == line_.tool.empty())
+            return fail(
+                ErrorCode::config_error,
+                "Say what to call: either NAME, with its arguments, or --resume CALL. See callgate call "
+                "--help.",
+                {{"reason", "usage"}});
         if (whole_call() && (!line_.arguments.empty() || line_.action != "call"))
             return fail(ErrorCode::config_error,
                         "A tool call from standard input brings its own arguments and has no --action.",
@@ -155,6 +194,7 @@ private:
     }
 
     Outcome begin(Runtime& runtime, Context context) {
+        if (!line_.resume.empty()) return runtime.resume(line_.resume, std::move(context));
         if (whole_call()) return runtime.call_json(text_, std::move(context));
         CallRequest request(line_.tool, text_.empty() ? Args() : Args(text_));
         request.action = line_.action;
@@ -174,7 +214,10 @@ private:
             console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
         if (!line_.approvers.empty()) {
             for (const std::string& approver : line_.approvers) {
-                auto voted = runtime.approvals().approve(approval.id, approver);
+                // The record says who claimed it.
+                auto voted =
+                    runtime.approvals().approve(approval.id, approver, Assurance::a2,
+                                                ledger::with_origin("--approve-as", ledger::this_process()));
                 if (!voted) return refuse_vote(std::move(voted.error()));
                 if (!line_.json)
                     console_.err << fmt::format("  {} approves\n", style_.bold(printable(approver)));
@@ -182,10 +225,16 @@ private:
             return true;
         }
         if (line_.json || console_.person == nullptr || !console_.err_terminal.is_terminal) {
-            if (!line_.json) console_.err << "  Add --approve-as NAME, where NAME is another person.\n";
+            if (!line_.json) console_.err << how_to_go_on(outcome, approval);
             return false;
         }
         return ask(runtime, approval);
+    }
+
+    std::string how_to_go_on(const Outcome& outcome, const Approval& approval) const {
+        if (!durable_) return "  Add --approve-as NAME, where NAME is another person.\n";
+        return fmt::format("  callgate approvals approve {}\n  callgate call --resume {}\n", approval.id,
+                           outcome.call_id());
     }
 
     bool ask(Runtime& runtime, const Approval& approval) {
@@ -196,8 +245,9 @@ private:
             return false;
         }
         const bool yes = answer == "y" || answer == "Y" || answer == "yes";
-        auto voted = yes ? runtime.approvals().approve(approval.id, kAtTheTerminal)
-                         : runtime.approvals().deny(approval.id, kAtTheTerminal);
+        const std::string by = durable_ ? ledger::this_process().name : std::string(kAtTheTerminal);
+        auto voted =
+            yes ? runtime.approvals().approve(approval.id, by) : runtime.approvals().deny(approval.id, by);
         return voted ? true : refuse_vote(std::move(voted.error()));
     }
 
@@ -209,6 +259,9 @@ private:
     void finish(const Outcome& outcome, const std::optional<Approval>& approval) {
         if (line_.json) {
             Object out = to_json(outcome, approval);
+            if (durable_ && outcome.state() == State::needs_approval && out["error"].is_object())
+                out["error"].as_object()["details"].as_object()["how_to_approve"] =
+                    "callgate approvals approve " + outcome.approval_id();
             if (vote_refused_) out["error"] = json_of(*vote_refused_);
             if (line_.trace) out["trace"] = to_json(outcome.trace());
             console_.out << json::write_pretty(out) << '\n';
@@ -237,6 +290,7 @@ private:
     const Style style_;
     ProgressLine progress_;
     std::string text_;
+    bool durable_ = false;
     std::optional<Error> vote_refused_;
 };
 
@@ -246,10 +300,12 @@ void add_call(CLI::App& app, const Console& console, std::function<int()>& chose
     auto line = std::make_shared<CommandLine>();
     CLI::App& verb = *app.add_subcommand("call");
     verb.formatter(std::make_shared<FixedHelp>(kHelp));
-    verb.add_option("NAME", line->tool)->required();
+    verb.add_option("NAME", line->tool);
     verb.add_option("JSON", line->arguments);
     verb.add_option("--action", line->action);
     verb.add_option("--key", line->key);
+    verb.add_option("--resume", line->resume);
+    verb.add_option("--ledger", line->ledger);
     verb.add_option("--timeout", line->timeout_ms)->check(CLI::Range(1u, 86'400'000u));
     verb.add_option("--principal", line->principal);
     verb.add_option("--scope", line->scopes)->allow_extra_args(false);

@@ -1,5 +1,6 @@
 #include "verb_call.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -8,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <callgate/json.h>
+#include <callgate/runtime.h>
 
 #include "call_report.h"
+#include "os/scratch_dir.h"
 #include "program.h"
 #include "progress_line.h"
 
@@ -39,6 +42,8 @@ Ran run(std::vector<std::string> arguments, std::string typed = {}, bool at_term
         console.person = &in;
     }
     arguments.insert(arguments.begin(), "call");
+    if (std::ranges::find(arguments, "--ledger") == arguments.end())
+        arguments.insert(arguments.end(), {"--ledger", "memory"});
     const int exit_code = run_program(arguments, console);
     return {exit_code, out.str(), err.str()};
 }
@@ -117,6 +122,86 @@ TEST(VerbCall, JsonHasWhatACallerNeedsToGoOn) {
     EXPECT_EQ(asked.at("error").at("details").as_object().if_contains("how_to_approve"), nullptr);
     EXPECT_THAT(asked.at("preview").at("summary").as_string().c_str(), HasSubstr("Would send 'Hi'"));
     EXPECT_EQ(run({"fail", R"({"how": "lost"})", "--json"}).answer().at("safe_new_key"), false);
+}
+
+TEST(VerbCall, ACallThatNeedsApprovalOutlivesTheProgram) {
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("ledger");
+    const auto operators = [&](std::vector<std::string> arguments, std::string typed = {}) {
+        std::ostringstream out;
+        std::ostringstream err;
+        std::istringstream in(typed);
+        Console console{out, err, {}, {}};
+        console.err_terminal.is_terminal = true;
+        console.person = &in;
+        arguments.insert(arguments.end(), {"--ledger", ledger});
+        return run_program(arguments, console);
+    };
+    const Ran asked = run({"send_mail", kMail, "--ledger", ledger});
+    EXPECT_EQ(asked.exit_code, 4);
+    EXPECT_THAT(asked.err, HasSubstr("callgate approvals approve "));
+    const Value again = run({"send_mail", kMail, "--ledger", ledger, "--json"}).answer();
+    const std::string approval(again.at("approval").at("id").as_string());
+    EXPECT_THAT(asked.err, HasSubstr(approval)) << "the same call joins the open approval";
+    EXPECT_EQ(again.at("error").at("details").at("how_to_approve"),
+              Value("callgate approvals approve " + approval));
+
+    const std::string call_id(again.at("call_id").as_string());
+    EXPECT_EQ(run({"--resume", call_id, "--ledger", ledger}).exit_code, 4) << "nobody has decided yet";
+    EXPECT_EQ(operators({"approvals", "approve", approval}, "y\n"), 0);
+    const Ran resumed = run({"--resume", call_id, "--ledger", ledger});
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(resumed.out, "sent 'Hi' to ada@example.org\n");
+    EXPECT_EQ(run({"--resume", call_id, "--ledger", ledger}).exit_code, 3) << "an approval serves once";
+}
+
+TEST(VerbCall, CallingAgainAfterAnApprovalRunsIt) {
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("ledger");
+    const Value asked = run({"send_mail", kMail, "--ledger", ledger, "--json"}).answer();
+    std::ostringstream out;
+    const Console console{out, out, {}, {}};
+    const Value shown = [&] {
+        EXPECT_EQ(run_program({"approvals", "list", "--json", "--ledger", ledger}, console), 0);
+        return json::parse(out.str()).value();
+    }();
+    EXPECT_EQ(
+        run_program({"approvals", "approve", std::string(asked.at("approval").at("id").as_string()), "--yes",
+                     "--digest", std::string(shown.at("approvals").at(0).at("digest").as_string()),
+                     "--ledger", ledger},
+                    console),
+        0);
+    EXPECT_EQ(run({"send_mail", kMail, "--ledger", ledger}).out, "sent 'Hi' to ada@example.org\n");
+}
+
+TEST(VerbCall, AKeyIsRememberedFromRunToRun) {
+    const os::ScratchDir dir;
+    const std::vector<std::string> call = {"add",      R"({"a": 1, "b": 2})", "--key", "k",
+                                           "--ledger", dir.file("ledger"),    "--json"};
+    EXPECT_EQ(run(call).answer().at("replayed"), false);
+    const Value again = run(call).answer();
+    EXPECT_EQ(again.at("replayed"), true);
+    EXPECT_EQ(again.at("content"), 3);
+}
+
+TEST(VerbCall, ALedgerThatAnotherProcessOwnsIsToldSo) {
+    const os::ScratchDir dir;
+    RuntimeOptions options;
+    options.ledger_dir = dir.file("ledger");
+    const auto owner = Runtime::open(options);
+    ASSERT_TRUE(owner);
+    const Ran ran = run({"add", R"({"a": 1, "b": 2})", "--ledger", options.ledger_dir});
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("owns"));
+}
+
+TEST(VerbCall, NeedsANameOrACallToResume) {
+    EXPECT_EQ(run({}).exit_code, 2);
+    EXPECT_EQ(run({"add", "{}", "--resume", "x"}).exit_code, 2);
+    const Ran none = run({"--resume", "01975f2e-7c1a-7000-8000-0123456789ab"});
+    EXPECT_EQ(none.exit_code, 3);
+    EXPECT_THAT(none.err, HasSubstr("No call of yours with this id waits for an approval."));
 }
 
 TEST(VerbCall, TheTraceShowsEachStage) {

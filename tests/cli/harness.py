@@ -85,7 +85,8 @@ class CliTest(unittest.TestCase):
         process = subprocess.run(
             [binary, *map(str, arguments)],
             preexec_fn=limits(closed, memory),
-            env={**os.environ, **(env or {})},
+            # Nothing is kept outside the test: what needs a ledger says where.
+            env={**os.environ, "CALLGATE_LEDGER": "memory", **(env or {})},
             check=False,
             **streams,
         )
