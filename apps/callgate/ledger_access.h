@@ -25,7 +25,8 @@ Result<std::string> ledger_directory(const std::string& given);
 class LedgerAccess {
 public:
     /// config_error {reason: no_ledger} where there is none: asking makes none. ledger_unavailable
-    /// {reason: not_allowed} where it is somebody else's, {reason: ledger_owned} where its owner does not answer for `patience`, else as SqliteLedger::open.
+    /// {reason: not_allowed} where it is somebody else's, {reason: ledger_owned} where its owner does not
+    /// answer for `patience`, else as SqliteLedger::open.
     static Result<LedgerAccess> open(const std::string& directory,
                                      std::chrono::milliseconds patience = std::chrono::milliseconds(3'000));
 

@@ -35,7 +35,7 @@ struct Desk : Bench {
         std::vector<std::int64_t> out;
         const Value page = ask(std::move(request)).value();
         for (const Value& event : page.at("events").as_array())
-            out.push_back(event.at("sequence").as_int64());
+            out.push_back(event.at("sequence").to_number<std::int64_t>());
         return out;
     }
 };

@@ -276,10 +276,12 @@ void ControlServer::read_from(Connection& connection) {
 
 void ControlServer::advance(Connection& connection) {
     while (!connection.dead && !connection.running && connection.out.empty()) {
-        if (connection.last_answer || stopping_.load()) {
+        if (connection.last_answer) {
             connection.dead = true;
             return;
         }
+        // What came too late is not begun; the goodbye says so.
+        if (stopping_.load()) return;
         auto next = connection.in.next();
         if (!next) {
             counts_.faulty.fetch_add(1);

@@ -24,9 +24,10 @@
 namespace callgate::ledger {
 namespace {
 
+using ::testing::AnyOf;
 using testing::Bench;
-using testing::FakeOperations;
 using ::testing::Contains;
+using testing::FakeOperations;
 using ::testing::HasSubstr;
 
 std::string id_text(std::uint64_t number) {
@@ -488,6 +489,30 @@ TEST(ControlServer, WhoWaitsWhenItStopsIsToldToAskTheNextOwner) {
     }
 }
 
+TEST(ControlServer, WhoAsksWhileItStopsKnowsWhetherItWasDone) {
+    for (int round = 0; round < 200; ++round) {
+        Served served;
+        served.start();
+        ControlClient client = served.client();
+        std::promise<void> first;
+        std::string reason;
+        std::thread asking([&] {
+            EXPECT_TRUE(client.ask({{"verb", "ping"}}));
+            first.set_value();
+            for (;;) {
+                const auto answer = client.ask({{"verb", "ping"}});
+                if (answer) continue;
+                reason = answer.error().details.at("reason").as_string();
+                return;
+            }
+        });
+        first.get_future().wait();
+        served.server->stop();
+        asking.join();
+        ASSERT_THAT(reason, AnyOf(kOwnerEnds, kNotTaken)) << "round " << round;
+    }
+}
+
 TEST(ControlServer, AnAnswerThatIsTooLargeIsToldSo) {
     Served served;
     served.operations.on_check = [](const WorkProgress&) -> Result<Object> {
@@ -563,9 +588,9 @@ TEST(ControlClient, WhoWaitsInVainCanStop) {
     const auto listening = os::listen_unix(dir.file(kControlSocket), 0600);
     auto client = ControlClient::connect(dir.path());
     ASSERT_TRUE(client);
-    const auto answer = client->ask({{"verb", "ledger.check"}},
-                                    Meanwhile([](std::uint64_t, std::uint64_t) { return false; }),
-                                    std::chrono::milliseconds(0));
+    const auto answer =
+        client->ask({{"verb", "ledger.check"}}, Meanwhile([](std::uint64_t, std::uint64_t) { return false; }),
+                    std::chrono::milliseconds(0));
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::cancelled);
 }
