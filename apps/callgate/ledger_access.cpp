@@ -43,9 +43,10 @@ bool has_reason(const Error& error, std::string_view reason) {
     return told != nullptr && told->is_string() && std::string_view(told->get_string()) == reason;
 }
 
-Result<void> look_for(const std::string& directory) {
+// Whose ledger it is.
+Result<uid_t> look_for(const std::string& directory) {
     struct ::stat there = {};
-    if (::stat((directory + "/ledger.db").c_str(), &there) == 0) return {};
+    if (::stat((directory + "/ledger.db").c_str(), &there) == 0) return there.st_uid;
     if (errno == EACCES)
         return fail(
             ErrorCode::ledger_unavailable,
@@ -64,6 +65,17 @@ tl::unexpected<Error> silent_owner(const std::string& directory) {
                             "when it has ended.",
                             directory),
                 {{"reason", "ledger_owned"}, {"directory", directory}});
+}
+
+// Its files are opened by nobody else, not even by root, who would leave files there that are root's.
+tl::unexpected<Error> foreign(const std::string& directory, uid_t owner) {
+    os::PeerCredentials whose;
+    whose.uid = owner;
+    return fail(
+        ErrorCode::ledger_unavailable,
+        fmt::format("No process owns the ledger in {} now, and its files belong to {}. Ask as that user.",
+                    directory, ledger::asker_of(whose, true).name),
+        {{"reason", "not_allowed"}, {"directory", directory}});
 }
 
 }  // namespace
@@ -100,13 +112,23 @@ bool LedgerAccess::owns() const noexcept {
 }
 
 Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chrono::milliseconds patience) {
-    if (auto found = look_for(directory); !found) return tl::unexpected(std::move(found.error()));
+    auto found = look_for(directory);
+    if (!found) return tl::unexpected(std::move(found.error()));
     auto parts = std::make_unique<Parts>();
+    if (*found != ::geteuid()) {
+        auto client = ledger::ControlClient::connect(directory);
+        if (!client)
+            return has_reason(client.error(), "nobody_serves") ? foreign(directory, *found)
+                                                               : tl::unexpected(std::move(client.error()));
+        parts->client.emplace(std::move(*client));
+        return LedgerAccess(std::move(parts));
+    }
     const base::MonotonicTime end = parts->clock.monotonic_now() + patience;
     // Between our two looks the owner may have come or gone, or may not serve yet: then both are tried again.
     for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
         ledger::SqliteOptions options;
         options.directory = directory;
+        options.in_passing = true;
         auto own = ledger::SqliteLedger::open(std::move(options));
         if (own) {
             parts->own = std::move(*own);

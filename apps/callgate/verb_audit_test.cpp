@@ -82,6 +82,16 @@ TEST_P(VerbAudit, ShowTellsOneEventOrThoseOfACall) {
     EXPECT_EQ(test.run({"audit", "show", "neither"}).exit_code, 2);
 }
 
+TEST_P(VerbAudit, WhoLooksLeavesNoEvent) {
+    call(1);
+    ready();
+    const Value before = test.json({"audit", "tail", "-n", "100"});
+    EXPECT_EQ(test.run({"approvals", "list"}).exit_code, 0);
+    EXPECT_EQ(test.run({"calls", "list"}).exit_code, 0);
+    EXPECT_EQ(test.run({"ledger", "check"}).exit_code, 0);
+    EXPECT_EQ(test.json({"audit", "tail", "-n", "100"}), before);
+}
+
 TEST_P(VerbAudit, AWholeLogVerifiesAndSaysWhatNobodyWitnessed) {
     call(1);
     ready();

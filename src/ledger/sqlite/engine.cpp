@@ -228,6 +228,7 @@ Result<void> SqliteLedger::Engine::begin_chain() {
 // The first event of a log names its key; a later start only says that it is one.
 Result<void> SqliteLedger::Engine::record_opening() {
     if (book->chain().head().size() != 0) {
+        if (options.in_passing && !recovery.unclean) return {};
         auto number =
             book->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
         if (!number) return tl::unexpected(std::move(number.error()));

@@ -45,6 +45,7 @@ struct SqliteOptions {
     std::string anchor_file;
     std::vector<std::string> anchor_command;
     std::chrono::milliseconds anchor_timeout{10'000};
+    bool in_passing = false;    ///< for a moment, as who only looks does: no event tells of a clean start
     const char* vfs = nullptr;  ///< SQLite's file layer, for tests
 
     // Seams; null means the real one.
