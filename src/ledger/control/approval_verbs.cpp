@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t kDigestDigits = 64;
 
-// By its own id, or by that of a call that asked for it.
-std::optional<Approval> find_approval(Asked& asked, std::string_view id) {
-    auto found = asked.ledger.approval(id);
-    return found ? found : asked.ledger.approval_of_call(id);
-}
-
 Value shown(const Approval& approval, const Asked& asked) {
     return {{"approval", to_json(approval, asked.clock.wall_now())}};
 }

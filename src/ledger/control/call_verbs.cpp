@@ -1,6 +1,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/ids.h"
 #include "ledger/audit/reader.h"
 #include "ledger/control/row_views.h"
@@ -27,6 +29,16 @@ Result<Value> list(Asked& asked) {
     return Value{{"calls", std::move(rows)}, {"next", std::move(next)}};
 }
 
+// A call that waits for an approval has no row yet: whoever looks for it is told where it stands.
+tl::unexpected<Error> no_such_call(Asked& asked, const std::string& id) {
+    const auto approval = asked.ledger.approval_of_call(id);
+    if (!approval) return no_such("call", id);
+    return fail(ErrorCode::denied,
+                fmt::format("The call {} has not begun: it asked for approval {}, which is {}.", id,
+                            approval->id, to_string(approval->state)),
+                {{"reason", "not_begun"}, {"id", id}, {"approval_id", approval->id}});
+}
+
 // What it was called with: its row has that only while somebody may still need it to go on, the record until
 // it is erased.
 Value arguments_of(Asked& asked, const CallRow& row, const std::vector<AuditEvent>& events) {
@@ -50,7 +62,7 @@ Result<Value> show(Asked& asked) {
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto call_id = base::parse_uuid(id);
     const auto row = call_id ? asked.ledger.find(call_id->bytes) : std::nullopt;
-    if (!row) return no_such("call", id);
+    if (!row) return no_such_call(asked, id);
     const auto attempts = asked.operations.attempts(call_id->bytes);
     if (!attempts) return tl::unexpected(attempts.error());
     Object call = to_json(*row);

@@ -44,6 +44,11 @@ tl::unexpected<Error> no_such(std::string_view what, std::string_view id) {
                 {{"reason", "not_found"}, {"id", id}});
 }
 
+std::optional<Approval> find_approval(Asked& asked, std::string_view id) {
+    auto found = asked.ledger.approval(id);
+    return found ? found : asked.ledger.approval_of_call(id);
+}
+
 Result<Value> as_answer(Result<Object> report) {
     if (!report) return tl::unexpected(std::move(report.error()));
     return Value(std::move(*report));

@@ -220,6 +220,15 @@ TEST(ControlService, ACallIsShownWithItsAttemptsAndTheShapeOfItsOutcome) {
     EXPECT_EQ(desk.refusal({{"verb", "calls.show"}, {"id", "no id"}}), "not_found");
 }
 
+TEST(ControlService, ACallThatWaitsForAnApprovalIsToldSo) {
+    Desk desk;
+    desk.ask("a1", id_text(7));
+    const auto shown = desk.ask({{"verb", "calls.show"}, {"id", id_text(7)}});
+    ASSERT_FALSE(shown);
+    EXPECT_EQ(shown.error().details.at("reason"), "not_begun");
+    EXPECT_EQ(shown.error().details.at("approval_id"), "a1");
+}
+
 TEST(ControlService, AnUnknownOutcomeIsResolvedWithEvidence) {
     Desk desk;
     desk.claim(1, "k1");
