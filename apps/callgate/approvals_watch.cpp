@@ -1,11 +1,9 @@
 #include "approvals_watch.h"
 
-#include <chrono>
 #include <cstdint>
 #include <ostream>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,48 +11,42 @@
 
 #include "approval_report.h"
 #include "error_report.h"
+#include "lookout.h"
 
 namespace callgate::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPause{500};
 constexpr std::size_t kMostAtOnce = 1'000;
 
 class Watch {
 public:
-    Watch(OperatorRun& run, bool full) : run_(run), full_(full) {}
+    // A question at a terminal waits for a line: there Ctrl-C ends the program, as it always does.
+    Watch(OperatorRun& run, bool full) : run_(run), full_(full), lookout_(run, !run.may_ask()) {}
 
     int go() {
-        for (bool first = true;; first = false) {
-            if (first || changed()) {
-                auto fresh = new_ones();
-                if (!fresh && first) return run_.give_up(fresh.error());
-                // Later on an owner may come and go: the next look may find the ledger again.
-                if (fresh) {
-                    for (const Value& one : *fresh) {
-                        if (!tell(one)) return 0;
-                    }
+        auto fresh = new_ones();
+        if (!fresh) return run_.give_up(fresh.error());
+        for (;;) {
+            // Later on an owner may come and go: the next look may find the ledger again.
+            if (fresh) {
+                for (const Value& one : *fresh) {
+                    if (!tell(one)) return 0;
                 }
-                settle_down();
             }
-            if (!run_.console().out.good()) return 0;
-            std::this_thread::sleep_for(kPause);
+            lookout_.looked(fresh && !fresh->empty());
+            do {
+                if (!lookout_.wait()) return 0;
+            } while (!changed());
+            fresh = new_ones();
         }
     }
 
 private:
     bool changed() {
-        if (!run_.has_owner_to_ask()) return run_.marks() != marks_;
+        if (!run_.has_owner_to_ask()) return true;
         const auto now = run_.ask({{"verb", "approvals.version"}});
         return !now || text_at(*now, "version") != version_;
-    }
-
-    // Holds on to an owner's socket, but not to the ledger itself.
-    void settle_down() {
-        if (run_.has_owner_to_ask()) return;
-        run_.let_go();
-        marks_ = run_.marks();
     }
 
     // Those not told yet, oldest first.
@@ -101,7 +93,8 @@ private:
         const Value& approval = value_at(*shown, "approval");
         if (text_at(approval, "state") != "pending") return true;
         run_.print(approval_text(approval, full_, run_.style()));
-        settle_down();
+        // A person thinks for as long as they like: others may use the ledger meanwhile.
+        if (!run_.has_owner_to_ask()) run_.let_go();
         for (;;) {
             const auto answer = run_.ask_person("[a]pprove, [d]eny, [s]kip, [q]uit?");
             if (!answer || *answer == "q" || *answer == "quit") return false;
@@ -127,7 +120,7 @@ private:
     const bool full_;
     std::set<std::string> told_;
     std::string version_;
-    LedgerMarks marks_;
+    Lookout lookout_;
 };
 
 }  // namespace

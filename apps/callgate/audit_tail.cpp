@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <optional>
 #include <ostream>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
 #include "call_rows_report.h"
+#include "lookout.h"
 #include "shown_value.h"
 
 namespace callgate::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPause{500};
 constexpr std::size_t kLongestDetail = 2'000;
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -45,6 +45,7 @@ public:
     Tail(OperatorRun& run, const TailOptions& options) : run_(run), options_(options) {}
 
     int go() {
+        if (options_.follow) lookout_.emplace(run_, true);
         Object request{{"verb", "audit.events"}, {"limit", options_.call.empty() ? options_.lines : 1'000u}};
         if (!options_.type.empty()) request["type"] = options_.type;
         if (!options_.call.empty()) request["call"] = options_.call;
@@ -79,19 +80,12 @@ private:
         // A call's own list does not say how long the log is.
         std::int64_t next = size + 1;
         if (!options_.call.empty()) next = shown.empty() ? 1 : number_at(shown.back(), "sequence") + 1;
-        LedgerMarks marks;
-        for (;;) {
-            if (!run_.console().out.good()) return 0;
-            if (run_.has_owner_to_ask() || run_.marks() != marks) {
-                next = read_from(next);
-                if (!run_.has_owner_to_ask()) {
-                    // Nobody owns it: then nothing comes, and whoever wants it may have it.
-                    run_.let_go();
-                    marks = run_.marks();
-                }
-            }
-            std::this_thread::sleep_for(kPause);
+        lookout_->looked(true);
+        while (lookout_->wait()) {
+            const std::int64_t before = std::exchange(next, read_from(next));
+            lookout_->looked(next != before);
         }
+        return 0;
     }
 
     std::int64_t read_from(std::int64_t next) {
@@ -110,6 +104,7 @@ private:
 
     OperatorRun& run_;
     const TailOptions& options_;
+    std::optional<Lookout> lookout_;
 };
 
 }  // namespace
@@ -121,6 +116,11 @@ int tail_events(OperatorRun& run, const TailOptions& options) {
 int show_event(OperatorRun& run, const std::string& which) {
     const auto number = number_in(which);
     if (!number) {
+        if (!base::parse_uuid(which))
+            return run.give_up(
+                Error(ErrorCode::config_error,
+                      fmt::format("'{}' is neither an event's number, from 1 on, nor a call's id.", which),
+                      {{"reason", "usage"}}));
         const auto page = run.ask({{"verb", "audit.events"}, {"call", which}, {"limit", 1'000}});
         if (!page) return run.give_up(page.error());
         const Array& events = list_at(*page, "events");

@@ -79,13 +79,14 @@ std::string calls_table(const Value& page, const Style& style) {
 }
 
 std::string events_table(const Array& events, const Style& style) {
-    std::vector<std::vector<std::string>> rows = {{"event", "time", "type", "by", "what"}};
+    std::vector<std::vector<std::string>> rows = {{"event", "time", "type", "tool", "by", "what"}};
     for (const Value& one : events) {
         std::string what = text_at(one, "error_code");
         if (const std::string detail = text_at(one, "detail"); !detail.empty())
             what += (what.empty() ? "" : ": ") + detail;
         rows.push_back({std::to_string(number_at(one, "sequence")), short_time(text_at(one, "timestamp")),
-                        printable(text_at(one, "type")), clipped(text_at(one, "principal"), kLongestName),
+                        printable(text_at(one, "type")), clipped(text_at(one, "tool_name"), kLongestName),
+                        clipped(text_at(one, "principal"), kLongestName),
                         clipped(one_line(what), kLongestSentence)});
     }
     return table(rows, style);

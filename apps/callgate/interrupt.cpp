@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 
 #include <poll.h>
 #include <pthread.h>
@@ -33,6 +35,14 @@ Interrupt::~Interrupt() {
     static_cast<void>(::write(over_.get(), &one, sizeof one));
     watcher_.join();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool Interrupt::wait_for(std::chrono::milliseconds time) const {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, token(), time, [] { return false; });
+    return requested();
 }
 
 void Interrupt::watch() {

@@ -7,6 +7,7 @@
 // blocked. The token may be used from any thread.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <stop_token>
 #include <thread>
@@ -24,6 +25,8 @@ public:
 
     std::stop_token token() const noexcept { return requested_.get_token(); }
     bool requested() const noexcept { return requested_.stop_requested(); }
+    /// True as soon as it is requested, false when the time has passed.
+    bool wait_for(std::chrono::milliseconds time) const;
 
 private:
     void watch();

@@ -9,6 +9,7 @@
 
 #include "approval_report.h"
 #include "approvals_watch.h"
+#include "base/ids.h"
 #include "help.h"
 #include "operator_verb.h"
 #include "program.h"
@@ -171,6 +172,7 @@ skip it; elsewhere each is a line. Ctrl-C ends it.
 
 Exit codes
   0  you ended it      2  wrong usage, or no ledger
+  130, as the shell tells it: Ctrl-C while you were asked
 
 Examples
   callgate approvals watch
@@ -193,7 +195,10 @@ int list(const CommandLine& line, const Console& console) {
     const std::string state = line.state == "all" ? "" : line.state;
     Object request{{"verb", "approvals.list"}, {"limit", line.limit}};
     if (!state.empty()) request["state"] = state;
-    if (!line.before.empty()) request["before"] = line.before;
+    if (!line.before.empty()) {
+        if (const auto id = base::parse_uuid(line.before); !id) return run.give_up(id.error());
+        request["before"] = line.before;
+    }
     const auto page = run.ask(request);
     if (!page) return run.give_up(page.error());
     if (!run.print_json(*page)) run.print(approvals_table(*page, state, run.style()));

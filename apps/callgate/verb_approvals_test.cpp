@@ -54,6 +54,7 @@ TEST_P(VerbApprovals, ListsWhatIsPendingNewestFirst) {
               Value(first.id));
     EXPECT_EQ(test.run({"approvals", "list", "--state", "denied"}).out, "No approval is denied.\n");
     EXPECT_THAT(test.run({"approvals", "list", "--state", "all"}).out, HasSubstr("pending"));
+    EXPECT_EQ(test.run({"approvals", "list", "--before", "yesterday"}).exit_code, 2);
 }
 
 TEST_P(VerbApprovals, ShowsEverythingThatDecidesAboutIt) {

@@ -272,7 +272,18 @@ class Audit(LedgerTest):
         self.own().do("approvals 3 1")
         self.assertEqual(json.loads(process.stdout.readline())["approval_id"], approval_id(3))
         process.send_signal(signal.SIGINT)
-        process.wait()
+        self.assertEqual(process.wait(), 0)
+
+    def test_who_stops_reading_ends_what_waits_for_news(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        for arguments in (("audit", "tail", "--follow"), ("approvals", "watch")):
+            process = subprocess.Popen(
+                [harness.binary, *arguments, "--ledger", self.ledger], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            process.stdout.readline()
+            process.stdout.close()
+            process.wait()
 
     def test_who_stops_reading_ends_an_export(self):
         owner = self.own()
@@ -297,6 +308,7 @@ class OwnersComeAndGo(LedgerTest):
         owner.kill()
         self.assertTrue(os.path.exists(self.ledger + "/control.sock"))
         self.assertEqual(self.approval(1)["state"], "pending")
+        self.assertEqual(self.json("audit", "tail", "-n", "1")["events"][0]["detail"], "after an unclean stop")
         self.own().do("approvals 2 1")
         self.assertEqual(len(self.json("approvals", "list")["approvals"]), 2)
 
@@ -324,6 +336,18 @@ class OwnersComeAndGo(LedgerTest):
             self.assertEqual((ran.code, ran.out), (2, ""), ran)
             self.assertIn("There is no ledger in", ran.err)
         self.assertFalse(os.path.exists(self.ledger))
+
+    def test_files_of_another_user_are_left_alone(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        self.own().end()
+        for path in (self.ledger, *pathlib.Path(self.ledger).iterdir()):
+            os.chown(path, 65534, 65534)
+        before = sorted(os.listdir(self.ledger))
+        error = self.json("approvals", "list", code=2)["error"]
+        self.assertEqual(error["details"]["reason"], "not_allowed")
+        self.assertIn("belong to", error["message"])
+        self.assertEqual(sorted(os.listdir(self.ledger)), before)
 
     def test_the_environment_names_the_ledger(self):
         self.own().do("approvals 1 1")
@@ -493,7 +517,7 @@ class OperatorsAtATerminal(LedgerTest):
         third.do("approvals 3 1")
         self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(3))
         process.send_signal(signal.SIGINT)
-        process.wait()
+        self.assertEqual(process.wait(), 0)
 
     def test_lines_fit_the_terminal(self):
         owner = self.own()

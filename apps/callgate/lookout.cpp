@@ -1,0 +1,57 @@
+#include "lookout.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{500};
+constexpr unsigned kMostPauses = 8;
+
+// A pipe that nobody reads any more shows at the next write only, and that may be a long time off.
+bool reader_went_away(const std::ostream& out) {
+    if (!out.good()) return true;
+    if (&out != &std::cout) return false;
+    pollfd pipe{STDOUT_FILENO, 0, 0};
+    return ::poll(&pipe, 1, 0) > 0 && (pipe.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
+Lookout::Lookout(OperatorRun& run, bool may_end) : run_(run) {
+    if (may_end) interrupt_.emplace();
+}
+
+bool Lookout::wait_a_moment() {
+    if (interrupt_) return !interrupt_->wait_for(kPause);
+    std::this_thread::sleep_for(kPause);
+    return true;
+}
+
+bool Lookout::wait() {
+    for (unsigned waited = 1;; ++waited) {
+        if (reader_went_away(run_.console().out) || !wait_a_moment()) return false;
+        if (run_.has_owner_to_ask()) return true;
+        if (waited >= pauses_ && run_.marks() != marks_) return true;
+    }
+}
+
+void Lookout::looked(bool found_news) {
+    if (run_.has_owner_to_ask()) {
+        pauses_ = 1;
+        return;
+    }
+    // Nobody owns it: whoever wants it may have it.
+    run_.let_go();
+    marks_ = run_.marks();
+    pauses_ = found_news ? 1 : std::min(pauses_ * 2, kMostPauses);
+}
+
+}  // namespace callgate::cli

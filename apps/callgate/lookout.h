@@ -1,0 +1,38 @@
+// Whoever waits for news of a ledger: when it is worth a look, and how to stop waiting.
+//
+// While a process owns the ledger it is asked each time. While nobody does, the ledger is left free for
+// others, and only looked at when its files changed. As looking changes them, too, two who wait would wake
+// each other: after each look that found nothing the next one waits longer.
+//
+// Threads: one thread.
+#pragma once
+
+#include <optional>
+
+#include "interrupt.h"
+#include "ledger_marks.h"
+#include "operator_verb.h"
+
+namespace callgate::cli {
+
+class Lookout {
+public:
+    /// `may_end`: Ctrl-C ends the waiting, rather than the program.
+    Lookout(OperatorRun& run, bool may_end);
+
+    /// Waits a moment, and on until it is worth a look. False: it is over, as nobody reads the output any
+    /// more or Ctrl-C came.
+    bool wait();
+    /// After each look, the first as well.
+    void looked(bool found_news);
+
+private:
+    bool wait_a_moment();
+
+    OperatorRun& run_;
+    std::optional<Interrupt> interrupt_;
+    LedgerMarks marks_;
+    unsigned pauses_ = 1;
+};
+
+}  // namespace callgate::cli
