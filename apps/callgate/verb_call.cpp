@@ -14,6 +14,7 @@
 
 #include <callgate/runtime.h>
 
+#include "base/clock.h"
 #include "call_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
@@ -22,6 +23,7 @@
 #include "interrupt.h"
 #include "ledger/control/asker.h"
 #include "ledger_access.h"
+#include "operator_verb.h"
 #include "progress_line.h"
 
 namespace callgate::cli {
@@ -49,8 +51,9 @@ Who asks
   --principal P        who asks: local by default
   --scope S            a permission that was granted; repeatable
   --autonomy LEVEL     A0 (only previews) to A4 (asks for critical things alone); A2 by default
-  --approve-as NAME    where the call needs approval: NAME, another person than who asks, gives
-                       it, and the call goes on; repeatable. On a terminal you are asked
+  --approve-as NAME    a trial, with --ledger memory: where the call needs approval NAME, another
+                       person than who asks, gives it, and the call goes on; repeatable. On a
+                       terminal you are asked, and decide in your own name
 
 The record
   --ledger DIR         where calls and approvals are kept: by default $CALLGATE_LEDGER, else
@@ -76,12 +79,18 @@ Exit codes
 Examples
   callgate call add '{"a": 5, "b": 3}' --trace
   callgate call count '{"to": 20}' --timeout 1000
-  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}' --approve-as grace
+  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}'
+  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}' --ledger memory \
+      --approve-as grace
   callgate call notes '{"name": "todo"}' --action read --scope notes --json
 )";
 
 // --ledger: no directory, but the ledger in memory.
 constexpr std::string_view kInMemory = "memory";
+
+// For an operator's verb that owns the ledger.
+constexpr std::chrono::milliseconds kPatience{3'000};
+constexpr std::chrono::milliseconds kPause{50};
 
 // Who decides when a question on the terminal is answered.
 constexpr std::string_view kAtTheTerminal = "operator";
@@ -118,7 +127,7 @@ public:
             return static_cast<int>(CallExit::unusable);
         }
         const Interrupt interrupt;
-        auto opened = open();
+        auto opened = open(interrupt);
         if (!opened) {
             print_error(opened.error(), std::nullopt, line_.json, color_, console_);
             return static_cast<int>(CallExit::unusable);
@@ -132,7 +141,8 @@ public:
         std::optional<Approval> approval;
         if (!outcome.approval_id().empty()) {
             approval = runtime.approvals().get(outcome.approval_id());
-            if (approval && decide(runtime, outcome, *approval)) {
+            const bool waits = outcome.state() == State::needs_approval;
+            if (approval && waits && decide(runtime, outcome, *approval)) {
                 outcome = tell(runtime.resume(outcome.call_id(), context(interrupt)));
                 approval = runtime.approvals().get(approval->id);
             }
@@ -142,7 +152,7 @@ public:
     }
 
 private:
-    Result<std::unique_ptr<Runtime>> open() {
+    Result<std::unique_ptr<Runtime>> open(const Interrupt& interrupt) {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);
         auto where = ledger_directory(line_.ledger);
@@ -155,7 +165,20 @@ private:
                 std::filesystem::create_directories(std::filesystem::path(*where).parent_path(), ignored);
         }
         durable_ = !options.ledger_dir.empty();
-        return Runtime::open(std::move(options));
+        if (durable_ && !line_.approvers.empty())
+            return fail(ErrorCode::config_error,
+                        "--approve-as is for trials with --ledger memory: what is kept has only decisions of "
+                        "those who made them. Leave it out, then callgate approvals approve.",
+                        {{"reason", "usage"}});
+        // An operator's verb owns the ledger for a moment only.
+        const base::SystemClock clock;
+        const base::MonotonicTime end = clock.monotonic_now() + kPatience;
+        for (;;) {
+            auto opened = Runtime::open(options);
+            if (opened || text_at(opened.error().details, "reason") != "ledger_owned" ||
+                clock.monotonic_now() >= end || interrupt.wait_for(kPause))
+                return opened;
+        }
     }
 
     bool whole_call() const { return line_.tool == kStandardInput; }
@@ -210,14 +233,10 @@ private:
 
     // True: a person has decided, so that the call can go on or end.
     bool decide(Runtime& runtime, const Outcome& outcome, const Approval& approval) {
-        if (!line_.json && outcome.state() == State::needs_approval)
-            console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
+        if (!line_.json) console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
         if (!line_.approvers.empty()) {
             for (const std::string& approver : line_.approvers) {
-                // The record says who claimed it.
-                auto voted =
-                    runtime.approvals().approve(approval.id, approver, Assurance::a2,
-                                                ledger::with_origin("--approve-as", ledger::this_process()));
+                auto voted = runtime.approvals().approve(approval.id, approver);
                 if (!voted) return refuse_vote(std::move(voted.error()));
                 if (!line_.json)
                     console_.err << fmt::format("  {} approves\n", style_.bold(printable(approver)));
@@ -233,8 +252,16 @@ private:
 
     std::string how_to_go_on(const Outcome& outcome, const Approval& approval) const {
         if (!durable_) return "  Add --approve-as NAME, where NAME is another person.\n";
-        return fmt::format("  callgate approvals approve {}\n  callgate call --resume {}\n", approval.id,
-                           outcome.call_id());
+        return fmt::format("  callgate approvals approve {0}{2}\n  callgate call --resume {1}{2}\n",
+                           approval.id, outcome.call_id(), same_ledger());
+    }
+
+    // For a command line that is to be copied.
+    std::string same_ledger() const {
+        if (line_.ledger.empty()) return {};
+        std::string quoted;
+        for (const char c : line_.ledger) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        return printable(fmt::format(" --ledger '{}'", quoted));
     }
 
     bool ask(Runtime& runtime, const Approval& approval) {
@@ -261,7 +288,7 @@ private:
             Object out = to_json(outcome, approval);
             if (durable_ && outcome.state() == State::needs_approval && out["error"].is_object())
                 out["error"].as_object()["details"].as_object()["how_to_approve"] =
-                    "callgate approvals approve " + outcome.approval_id();
+                    "callgate approvals approve " + outcome.approval_id() + same_ledger();
             if (vote_refused_) out["error"] = json_of(*vote_refused_);
             if (line_.trace) out["trace"] = to_json(outcome.trace());
             console_.out << json::write_pretty(out) << '\n';
@@ -277,7 +304,12 @@ private:
             std::optional<Excerpt> excerpt;
             if (outcome.error() != nullptr && !line_.arguments.empty())
                 excerpt = excerpt_of(text_, *outcome.error());
-            console_.err << to_text(outcome, excerpt, style_) << std::flush;
+            console_.err << to_text(outcome, excerpt, style_);
+            if (durable_ && outcome.state() == State::unknown)
+                console_.err << fmt::format(
+                    "  callgate calls resolve {}{} --applied --evidence '…'   (or --not-applied)\n",
+                    outcome.call_id(), same_ledger());
+            console_.err << std::flush;
         }
         if (!outcome.ok()) return;
         const std::string text = outcome.text();

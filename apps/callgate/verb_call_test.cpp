@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -144,13 +145,14 @@ TEST(VerbCall, ACallThatNeedsApprovalOutlivesTheProgram) {
     const std::string approval(again.at("approval").at("id").as_string());
     EXPECT_THAT(asked.err, HasSubstr(approval)) << "the same call joins the open approval";
     EXPECT_EQ(again.at("error").at("details").at("how_to_approve"),
-              Value("callgate approvals approve " + approval));
+              Value("callgate approvals approve " + approval + " --ledger '" + ledger + "'"));
 
     const std::string call_id(again.at("call_id").as_string());
     EXPECT_EQ(run({"--resume", call_id, "--ledger", ledger}).exit_code, 4) << "nobody has decided yet";
     EXPECT_EQ(operators({"approvals", "approve", approval}, "y\n"), 0);
-    const Ran resumed = run({"--resume", call_id, "--ledger", ledger});
+    const Ran resumed = run({"--resume", call_id, "--ledger", ledger}, "n\n", true);
     EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(resumed.err, "✓ send_mail: succeeded\n") << "there is nothing left to ask";
     EXPECT_EQ(resumed.out, "sent 'Hi' to ada@example.org\n");
     EXPECT_EQ(run({"--resume", call_id, "--ledger", ledger}).exit_code, 3) << "an approval serves once";
 }
@@ -194,6 +196,34 @@ TEST(VerbCall, ALedgerThatAnotherProcessOwnsIsToldSo) {
     EXPECT_EQ(ran.exit_code, 2);
     EXPECT_EQ(ran.out, "");
     EXPECT_THAT(ran.err, HasSubstr("owns"));
+}
+
+TEST(VerbCall, AnOwnerWhoGoesSoonIsWaitedFor) {
+    const os::ScratchDir dir;
+    RuntimeOptions options;
+    options.ledger_dir = dir.file("ledger");
+    auto owner = Runtime::open(options);
+    ASSERT_TRUE(owner);
+    Ran ran;
+    std::thread calls([&] { ran = run({"add", R"({"a": 1, "b": 2})", "--ledger", options.ledger_dir}); });
+    owner->reset();
+    calls.join();
+    EXPECT_EQ(ran.out, "3\n") << ran.err;
+}
+
+TEST(VerbCall, WhatIsKeptHasNoApprovalByWhoWasOnlyNamed) {
+    const os::ScratchDir dir;
+    const Ran ran = run({"send_mail", kMail, "--approve-as", "grace", "--ledger", dir.file("ledger")});
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("callgate approvals approve"));
+}
+
+TEST(VerbCall, AnUnknownOutcomeComesWithTheWayToResolveIt) {
+    const os::ScratchDir dir;
+    const Ran ran = run({"fail", R"({"how": "lost"})", "--ledger", dir.file("ledger")});
+    EXPECT_EQ(ran.exit_code, 5);
+    EXPECT_THAT(ran.err, HasSubstr("callgate calls resolve "));
+    EXPECT_THAT(run({"fail", R"({"how": "lost"})"}).err, Not(HasSubstr("calls resolve")));
 }
 
 TEST(VerbCall, NeedsANameOrACallToResume) {
