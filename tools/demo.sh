@@ -35,6 +35,13 @@ show() {
     fi
 }
 
+# text_in MEMBER ARGUMENT...: the first text of this name in a JSON answer.
+text_in() {
+    local member=$1
+    shift
+    "$binary" "$@" --json </dev/null | sed -n "s/^ *\"$member\": \"\(.*\)\",\?$/\1/p" | head -n 1
+}
+
 echo "A tool that sends mail, and a call of it by a model."
 show 0 validate $tool
 show 1 validate $tool examples/tools/send_mail.bad.json
@@ -43,22 +50,31 @@ printf '\nThe runtime: what is called passes ten stages, and ends in one state.\
 show 0 tools
 show 0 call add '{"a": 5, "b": 3}' --trace
 show 0 call count '{"to": 3, "step_ms": 0}'
+show 1 call fail '{"message": "The disk is full."}'
+
+printf '\nA person decides about exactly this call, and it runs once.\n'
 show 4 call send_mail "$mail"
 show 0 approvals list
-show 0 call send_mail "$mail" --approve-as grace
-show 1 call fail '{"message": "The disk is full."}'
-show 5 call fail '{"how": "lost", "message": "The connection was lost."}'
+approval=$(text_in id approvals list --state pending)
+show 0 approvals approve "$approval" --yes --digest "$(text_in digest approvals list)" --reason 'ticket 4711'
+show 0 call --resume "$(text_in call_id approvals show "$approval")"
 
-printf '\nThe ledger: everything is on the record, and it can be checked.\n'
+printf '\nWhat nobody knows is told, until somebody finds out.\n'
+show 5 call fail '{"how": "lost", "message": "The connection was lost."}'
 show 0 calls list --unknown
-show 0 audit tail -n 5
+show 0 calls resolve "$(text_in call_id calls list --unknown)" --not-applied --evidence 'not in the outbox' --yes
+
+printf '\nEverything is on the record, and it can be checked.\n'
+show 0 audit tail -n 8
 show 0 audit verify
+show 0 ledger check
 
 cat <<END
 
 Try next:
   $binary call count '{"to": 50}'    (and press Ctrl-C)
   $binary call send_mail '$mail'    (a terminal asks you)
+  $binary approvals watch    (in another terminal, while something asks)
   $binary call notes '{"name": "todo", "text": "x"}' --action write --scope notes --autonomy A0
   echo '{"tool": "send_mail", "arguments": $mail}' | $binary policy test -
   $binary validate YOUR_TOOL.json    (MCP, OpenAI, Anthropic, or a bare JSON Schema)

@@ -1,6 +1,6 @@
 // The runtime: the one entry through which tool calls reach the world.
 //
-//     cg::Runtime runtime;
+//     cg::Runtime runtime;    // its record is in memory; open() with ledger_dir keeps it on the disk
 //     runtime.tools().add(cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a +
 //     b; },
 //                                  cg::param("a"), cg::param("b")));
@@ -59,7 +59,7 @@ struct RuntimeOptions {
     json::ParseLimits argument_limits;
     std::size_t max_result_bytes = 16u << 20;
     /// Where the durable ledger is, a directory that one process owns at a time; it is made if its parent is
-    /// there. "": in memory, for programs that need no record beyond their own life.
+    /// there. "", the default: in memory, for tests and programs that need no record beyond their own life.
     std::string ledger_dir;
     bool strict_audit = false;          ///< durable: reads and refusals are on the disk before they are told
     bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
