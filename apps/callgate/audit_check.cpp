@@ -18,6 +18,7 @@
 #include "ledger/audit/event_proof.h"
 #include "ledger/audit/proof.h"
 #include "ledger/audit/verify.h"
+#include "ledger/control/message.h"
 #include "os/file_ops.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -26,6 +27,8 @@
 namespace callgate::cli {
 
 namespace {
+
+constexpr int kMostOwners = 10;
 
 tl::unexpected<Error> usage(std::string message) {
     return fail(ErrorCode::config_error, std::move(message), {{"reason", "usage"}});
@@ -154,22 +157,27 @@ Result<Value> check_proof(const ProveLine& line) {
 int verify_log(OperatorRun& run, const VerifyLine& line) {
     auto options = options_of(line);
     if (!options) return run.give_up(options.error());
-    ledger::ExportVerifier verifier(std::move(*options));
     if (!line.from_export.empty()) {
+        ledger::ExportVerifier verifier(std::move(*options));
         const auto fed =
             feed_file(line.from_export, [&](std::string_view piece) { return verifier.feed(piece); });
         if (!fed) return run.give_up(fed.error());
         return tell(run, verifier.finish());
     }
-    bool broken = false;
-    const auto answer =
-        run.ask_long({{"verb", "audit.export"}, {"format", "jsonl"}}, "verify", [&](std::string_view piece) {
-            broken = !verifier.feed(piece);
-            return !broken;
-        });
-    // Once there is a fault the rest is not asked for any more.
-    if (!answer && !broken) return run.give_up(answer.error());
-    return tell(run, verifier.finish());
+    for (int tries = 1;; ++tries) {
+        ledger::ExportVerifier verifier(*options);
+        bool broken = false;
+        const auto answer = run.ask_long({{"verb", "audit.export"}, {"format", "jsonl"}}, "verify",
+                                         [&](std::string_view piece) {
+                                             broken = !verifier.feed(piece);
+                                             return !broken;
+                                         });
+        // Once there is a fault the rest is not asked for any more.
+        if (answer || broken) return tell(run, verifier.finish());
+        // An owner that ended in the middle: the next one has the same log.
+        const bool again = text_at(answer.error().details, "reason") == ledger::kOwnerEnds;
+        if (!again || tries == kMostOwners) return run.give_up(answer.error());
+    }
 }
 
 int export_log(OperatorRun& run, const ExportLine& line) {

@@ -92,7 +92,7 @@ Result<Value> OperatorRun::ask_with(const Object& request, const ledger::Meanwhi
         if (!untouched && answer.error().code != ErrorCode::transport) return answer;
         access_.reset();
         // Owners may come and go quickly, where many verbs run at once.
-        if (untouched && tries < kMostOwners) continue;
+        if (untouched && !begun && tries < kMostOwners) continue;
         if (!untouched && !std::exchange(lost_before, true) && !begun && !changes_something(request))
             continue;
         if (!untouched && changes_something(request))

@@ -101,7 +101,7 @@ key, from a whole one: the verdict is then "unwitnessed".
 
 Exit codes
   0  nothing is wrong  1  something is; or Ctrl-C
-  2  wrong usage, no ledger, or a file that cannot be read
+  2  wrong usage, no ledger, or a log or file that cannot be read
 
 Examples
   callgate audit verify --key "$vkey" --witness /mnt/witness/audit.notes

@@ -33,6 +33,12 @@ tl::unexpected<Error> no_socket(Error why, const std::string& path) {
     return tl::unexpected(std::move(why));
 }
 
+Error ending() {
+    return {ErrorCode::unavailable,
+            "The process that owned the ledger is ending. Ask again.",
+            {{"reason", kOwnerEnds}}};
+}
+
 }  // namespace
 
 // What the loop and the thread that runs a verb both know of one request.
@@ -357,6 +363,9 @@ void ControlServer::run_verb(std::uint64_t connection, const Object& request, co
     Object answer;
     try {
         auto result = service_.answer(request, asker, meanwhile);
+        // Not they, but we have called it off.
+        if (!result && result.error().code == ErrorCode::cancelled && stopping_.load())
+            result = tl::unexpected(ending());
         answer = result ? good_answer(std::move(*result)) : bad_answer(result.error());
     } catch (const std::exception& error) {
         answer = bad_answer({ErrorCode::internal, fmt::format("The verb failed: {}.", error.what())});
@@ -396,9 +405,7 @@ void ControlServer::drop_late_ones() {
 // Work that runs is called off, and answered. Everybody else is told, so that they know that nothing of
 // theirs was begun and can ask the next owner.
 void ControlServer::say_goodbye() {
-    const std::string goodbye = framed(bad_answer({ErrorCode::unavailable,
-                                                   "The process that owned the ledger is ending. Ask again.",
-                                                   {{"reason", kOwnerEnds}}}));
+    const std::string goodbye = framed(bad_answer(ending()));
     for (auto& [id, connection] : connections_) {
         if (connection.running) {
             connection.running->call_off();
