@@ -1,5 +1,6 @@
 #include "approvals_watch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <ostream>
 #include <set>
@@ -17,7 +18,7 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1'000;
+constexpr std::size_t kAtOnce = 1'000;
 
 class Watch {
 public:
@@ -30,7 +31,7 @@ public:
         for (;;) {
             // Later on an owner may come and go: the next look may find the ledger again.
             if (fresh) {
-                for (const Value& one : *fresh) {
+                for (const Fresh& one : *fresh) {
                     if (!tell(one)) return 0;
                 }
             }
@@ -49,38 +50,49 @@ private:
         return !now || text_at(*now, "version") != version_;
     }
 
-    // Those not told yet, oldest first.
-    Result<std::vector<Value>> new_ones() {
-        std::vector<Value> fresh;
-        const auto page =
-            run_.ask({{"verb", "approvals.list"}, {"state", "pending"}, {"limit", kMostAtOnce}});
-        if (!page) return tl::unexpected(page.error());
-        version_ = text_at(*page, "version");
-        const Array& list = list_at(*page, "approvals");
-        for (auto at = list.rbegin(); at != list.rend(); ++at) {
-            if (told_.insert(text_at(*at, "id")).second) fresh.push_back(*at);
+    // One that was not told yet, and what to say of it where nobody is asked.
+    struct Fresh {
+        std::string id;
+        std::string line;
+    };
+
+    // All of them, oldest first.
+    Result<std::vector<Fresh>> new_ones() {
+        std::vector<Fresh> fresh;
+        std::string before;
+        for (;;) {
+            Object request{{"verb", "approvals.list"}, {"state", "pending"}, {"limit", kAtOnce}};
+            if (!before.empty()) request["before"] = before;
+            const auto page = run_.ask(request);
+            if (!page) return tl::unexpected(page.error());
+            if (before.empty()) version_ = text_at(*page, "version");
+            bool any_told = false;
+            for (const Value& one : list_at(*page, "approvals")) {
+                const std::string id = text_at(one, "id");
+                if (told_.contains(id)) {
+                    any_told = true;
+                } else {
+                    fresh.push_back({id, run_.may_ask() ? "" : line_of(one)});
+                }
+            }
+            before = text_at(*page, "next");
+            // New ones are ahead of those that were told: behind a page with one of them is nothing new.
+            if (any_told || before.empty()) break;
         }
-        const bool more = fresh.size() == kMostAtOnce && !text_at(*page, "next").empty();
-        if (more && !run_.json())
-            run_.console().err << fmt::format(
-                "Only the newest {} are shown here; callgate approvals list has all.\n", kMostAtOnce);
+        std::ranges::reverse(fresh);
         return fresh;
     }
 
     // False: the person has had enough.
-    bool tell(const Value& one) {
-        if (run_.json()) {
-            run_.console().out << json::write(one) << '\n' << std::flush;
-            return run_.console().out.good();
-        }
-        if (!run_.may_ask()) {
-            run_.print(line_of(one));
-            return run_.console().out.good();
-        }
-        return decide(text_at(one, "id"));
+    bool tell(const Fresh& one) {
+        told_.insert(one.id);
+        if (run_.may_ask()) return decide(one.id);
+        run_.print(one.line);
+        return run_.console().out.good();
     }
 
-    static std::string line_of(const Value& one) {
+    std::string line_of(const Value& one) const {
+        if (run_.json()) return json::write(one) + '\n';
         return fmt::format(
             "{}  {}  {}  asked by {}  {}{}\n", printable(text_at(one, "id")), printable(text_at(one, "tool")),
             printable(text_at(one, "risk")), printable(text_at(one, "requester")),

@@ -46,8 +46,9 @@ bool has_reason(const Error& error, std::string_view reason) {
 // Whose ledger it is.
 Result<uid_t> look_for(const std::string& directory) {
     struct ::stat there = {};
-    if (::stat((directory + "/ledger.db").c_str(), &there) == 0) return there.st_uid;
-    if (errno == EACCES)
+    const bool seen = ::stat((directory + "/ledger.db").c_str(), &there) == 0;
+    if (seen && there.st_size != 0) return there.st_uid;
+    if (!seen && errno == EACCES)
         return fail(
             ErrorCode::ledger_unavailable,
             fmt::format("The ledger in {} belongs to another user. Ask as that user, or as root.", directory),

@@ -82,6 +82,12 @@ TEST_P(VerbAudit, ShowTellsOneEventOrThoseOfACall) {
     EXPECT_EQ(test.run({"audit", "show", "neither"}).exit_code, 2);
 }
 
+TEST_P(VerbAudit, WhatIsNeitherANumberNorAnIdIsToldSo) {
+    ready();
+    for (const char* which : {"0", "1x", "yesterday"})
+        EXPECT_EQ(test.run({"audit", "show", which}).exit_code, 2) << which;
+}
+
 TEST_P(VerbAudit, WhoLooksLeavesNoEvent) {
     call(1);
     ready();

@@ -238,6 +238,18 @@ class Audit(LedgerTest):
         self.assertEqual((ran.code, ran.err), (1, ""), ran)
         self.assertIn("broken", ran.out)
 
+    def test_an_owner_that_ends_in_the_middle_ends_an_export(self):
+        owner = self.own()
+        owner.do("approvals 1 20000")
+        process = subprocess.Popen(
+            [harness.binary, "audit", "export", "--ledger", self.ledger], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        process.stdout.read(1000)
+        owner.process.stdin.close()
+        _, err = process.communicate()
+        self.assertEqual(process.returncode, 2, err)
+        self.assertIn(b"is ending. Ask again.", err)
+
     def test_a_damaged_log_is_named_owned_and_free(self):
         """The file is changed behind the ledger's back, and read by whoever serves it."""
         with Owner(self.ledger) as owner:
@@ -336,6 +348,13 @@ class OwnersComeAndGo(LedgerTest):
             self.assertEqual((ran.code, ran.out), (2, ""), ran)
             self.assertIn("There is no ledger in", ran.err)
         self.assertFalse(os.path.exists(self.ledger))
+
+    def test_an_empty_file_is_no_ledger(self):
+        os.mkdir(self.ledger, 0o700)
+        pathlib.Path(self.ledger, "ledger.db").touch()
+        error = self.json("calls", "list", code=2)["error"]
+        self.assertEqual(error["details"]["reason"], "no_ledger")
+        self.assertEqual(os.listdir(self.ledger), ["ledger.db"])
 
     def test_files_of_another_user_are_left_alone(self):
         if os.geteuid() != 0:
@@ -483,6 +502,15 @@ class OperatorsAtATerminal(LedgerTest):
         self.until(main, "denied")
         self.assertEqual(process.wait(), 0)
 
+    def test_an_owner_that_ends_in_the_middle_breaks_no_verdict(self):
+        owner = self.own()
+        owner.do("approvals 1 20000")
+        process, main = self.start("audit", "verify")
+        self.until(main, "verify")
+        owner.end()
+        self.assertIn("20001 events are intact", " ".join(self.until(main, "was cut off.").split()))
+        self.assertEqual(process.wait(), 0)
+
     def test_watch_shows_new_ones_as_they_come(self):
         owner = self.own()
         owner.do("approvals 1 1")
@@ -499,6 +527,20 @@ class OperatorsAtATerminal(LedgerTest):
         os.write(main, b"q\n")
         self.assertEqual(process.wait(), 0)
         self.assertEqual([self.approval(n)["state"] for n in (1, 2, 3)], ["pending", "approved", "pending"])
+
+    def test_watch_tells_all_that_are_pending_oldest_first(self):
+        owner = self.own()
+        owner.do("approvals 1 2500")
+        process = subprocess.Popen(
+            [harness.binary, "approvals", "watch", "--json", "--ledger", self.ledger], stdout=subprocess.PIPE
+        )
+        self.addCleanup(process.stdout.close)
+        for number in range(1, 2501):
+            self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(number))
+        owner.do("approvals 2501 1")
+        self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(2501))
+        process.terminate()
+        self.assertEqual(process.wait(), 0)
 
     def test_watch_follows_owners_that_come_and_go(self):
         first = self.own()
