@@ -30,8 +30,7 @@ struct Ran {
 
 class LedgerTest {
 public:
-    explicit LedgerTest(bool owned = false) {
-        ledger::SqliteOptions options;
+    explicit LedgerTest(bool owned = false, ledger::SqliteOptions options = {}) {
         options.directory = directory();
         ledger_ = ledger::SqliteLedger::open(std::move(options)).value();
         if (owned) serve();

@@ -1,11 +1,14 @@
 #include "verb_ledger.h"
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+#include "ledger/sqlite/database.h"
 #include "ledger_access.h"
 #include "operator_testing.h"
 #include "operator_verb.h"
@@ -93,6 +96,20 @@ TEST(OperatorVerb, AReportOfAnyShapeHasALineForEachValue) {
         "  bytes      4096\n"
         "  problems   a\n"
         "             b\n");
+}
+
+TEST(VerbLedgerElsewhere, GcGoesByWhatTheHostSaidAboutKeeping) {
+    using std::chrono::days;
+    ledger::SqliteOptions host;
+    host.kept.key_ttl = std::chrono::seconds(0);
+    host.kept.tombstone_ttl = days(365);
+    LedgerTest test(false, std::move(host));
+    ledger::testing::finished_call(test.ledger(), test.owner(), 1, ledger::AttemptEnd::succeeded);
+    test.let_go();
+    EXPECT_EQ(number_at(test.json({"ledger", "gc"}), "collected"), 1);
+    auto file = ledger::Database::open(test.directory() + "/ledger.db", ledger::Access::read_only).value();
+    const std::chrono::microseconds until(file.integer_of("SELECT max(until) FROM tombstones").value());
+    EXPECT_GT(until, base::SystemClock().wall_now().time_since_epoch() + days(300));
 }
 
 }  // namespace

@@ -127,6 +127,27 @@ Result<void> SqliteLedger::Engine::put_meta(std::string_view name, std::int64_t 
     return {};
 }
 
+// How long things are kept is the host's to say: who only passes by goes by what the host said last, so that
+// no key is forgotten before its time.
+Result<void> SqliteLedger::Engine::settle_retention() {
+    struct Term {
+        const char* name;
+        std::chrono::seconds& kept;
+    };
+    for (const Term& term :
+         {Term{"key_ttl", options.kept.key_ttl}, Term{"tombstone_ttl", options.kept.tombstone_ttl},
+          Term{"approval_ttl", options.kept.approval_ttl}}) {
+        if (!options.in_passing) {
+            if (auto put = put_meta(term.name, term.kept.count()); !put) return put;
+            continue;
+        }
+        auto said = database.integer_of(fmt::format("SELECT value FROM meta WHERE name = '{}'", term.name));
+        if (!said) return tl::unexpected(std::move(said.error()));
+        if (*said != 0) term.kept = std::chrono::seconds(*said);
+    }
+    return {};
+}
+
 // Whose file this is and under which key; a log that belongs to another ledger shows here.
 Result<void> SqliteLedger::Engine::settle_identity() {
     auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
@@ -156,6 +177,7 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     if (done) done = put_meta("key_id", key->id());
     if (done) done = put_meta("boots", static_cast<std::int64_t>(boots_));
     if (done) done = put_meta("clean", 0);
+    if (done) done = settle_retention();
     if (done) done = database.execute("COMMIT");
     if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
     return done;

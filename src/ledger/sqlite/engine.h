@@ -98,6 +98,7 @@ private:
 
     Result<void> open_database();
     Result<void> settle_identity();
+    Result<void> settle_retention();
     Result<void> check_file(bool unclean);
     Result<void> begin_chain();
     Result<void> record_opening();

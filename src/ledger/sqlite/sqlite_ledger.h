@@ -45,7 +45,9 @@ struct SqliteOptions {
     std::string anchor_file;
     std::vector<std::string> anchor_command;
     std::chrono::milliseconds anchor_timeout{10'000};
-    bool in_passing = false;    ///< for a moment, as who only looks does: no event tells of a clean start
+    /// For a moment, as operators' verbs own it: no event tells of a clean start, and what the last owner who
+    /// stayed said about keeping goes before `kept`.
+    bool in_passing = false;
     const char* vfs = nullptr;  ///< SQLite's file layer, for tests
 
     // Seams; null means the real one.
