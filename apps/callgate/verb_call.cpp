@@ -275,7 +275,11 @@ private:
         const std::string by = durable_ ? ledger::this_process().name : std::string(kAtTheTerminal);
         auto voted =
             yes ? runtime.approvals().approve(approval.id, by) : runtime.approvals().deny(approval.id, by);
-        return voted ? true : refuse_vote(std::move(voted.error()));
+        if (voted) return true;
+        // Somebody else was faster: a yes goes on with what they decided, a no does not.
+        const auto now = runtime.approvals().get(approval.id);
+        if (yes && now && now->state != ApprovalState::pending) return true;
+        return refuse_vote(std::move(voted.error()));
     }
 
     bool refuse_vote(Error error) {

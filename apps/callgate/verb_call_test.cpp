@@ -1,9 +1,12 @@
 #include "verb_call.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -209,6 +212,53 @@ TEST(VerbCall, AnOwnerWhoGoesSoonIsWaitedFor) {
     owner->reset();
     calls.join();
     EXPECT_EQ(ran.out, "3\n") << ran.err;
+}
+
+// A person's answer, before which something else happens.
+class Meanwhile : public std::streambuf {
+public:
+    Meanwhile(std::function<void()> first, std::string answer)
+        : first_(std::move(first)), answer_(std::move(answer)) {}
+
+private:
+    int_type underflow() override {
+        if (!first_) return traits_type::eof();
+        std::exchange(first_, nullptr)();
+        setg(answer_.data(), answer_.data(), answer_.data() + answer_.size());
+        return traits_type::to_int_type(answer_.front());
+    }
+
+    std::function<void()> first_;
+    std::string answer_;
+};
+
+TEST(VerbCall, WhereSomebodyElseWasFasterAYesGoesOnAndANoDoesNot) {
+    for (const bool yes : {true, false}) {
+        const os::ScratchDir dir;
+        const std::string ledger = dir.file("ledger");
+        Meanwhile answer(
+            [&] {
+                std::ostringstream out;
+                const Console console{out, out, {}, {}};
+                ASSERT_EQ(run_program({"approvals", "list", "--json", "--ledger", ledger}, console), 0);
+                const Value one = json::parse(out.str()).value().at("approvals").at(0);
+                EXPECT_EQ(
+                    run_program({"approvals", "approve", std::string(one.at("id").as_string()), "--yes",
+                                 "--digest", std::string(one.at("digest").as_string()), "--ledger", ledger},
+                                console),
+                    0)
+                    << out.str();
+            },
+            yes ? "y\n" : "n\n");
+        std::istream in(&answer);
+        std::ostringstream out;
+        std::ostringstream err;
+        Console console{out, err, {}, {}};
+        console.err_terminal.is_terminal = true;
+        console.person = &in;
+        EXPECT_EQ(run_program({"call", "send_mail", kMail, "--ledger", ledger}, console), yes ? 0 : 4);
+        EXPECT_EQ(out.str(), yes ? "sent 'Hi' to ada@example.org\n" : "");
+    }
 }
 
 TEST(VerbCall, WhatIsKeptHasNoApprovalByWhoWasOnlyNamed) {
