@@ -112,6 +112,12 @@ bool LedgerAccess::owns() const noexcept {
     return parts_->own != nullptr;
 }
 
+bool LedgerAccess::stop_serving() {
+    if (!parts_->server) return false;
+    parts_->server->stop();
+    return parts_->server->counts().requests != 0;
+}
+
 Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chrono::milliseconds patience) {
     auto found = look_for(directory);
     if (!found) return tl::unexpected(std::move(found.error()));

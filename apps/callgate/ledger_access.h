@@ -39,6 +39,8 @@ public:
 
     /// Nobody else owns it now.
     bool owns() const noexcept;
+    /// Serves nobody else from now on. True: it did, so that there may be news.
+    bool stop_serving();
 
 private:
     struct Parts;

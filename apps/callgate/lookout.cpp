@@ -49,8 +49,8 @@ void Lookout::looked(bool found_news) {
         return;
     }
     // Nobody owns it: whoever wants it may have it.
-    run_.let_go();
-    marks_ = run_.marks();
+    const bool served_others = run_.let_go();
+    marks_ = served_others ? LedgerMarks() : run_.marks();
     pauses_ = found_news ? 1 : std::min(pauses_ * 2, kMostPauses);
 }
 

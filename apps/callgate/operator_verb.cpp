@@ -131,6 +131,12 @@ Result<Value> OperatorRun::ask_long(const Object& request, std::string_view what
     return answer;
 }
 
+bool OperatorRun::let_go() {
+    const bool served = access_ && access_->stop_serving();
+    access_.reset();
+    return served;
+}
+
 LedgerMarks OperatorRun::marks() const {
     const auto where = ledger_directory(line_.ledger);
     return where ? LedgerMarks::of(*where) : LedgerMarks();

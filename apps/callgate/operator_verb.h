@@ -45,8 +45,9 @@ public:
     /// says whether it wants more.
     Result<Value> ask_long(const Object& request, std::string_view what,
                            std::function<bool(std::string_view)> text = {});
-    /// Lets the ledger go: others may have it while we wait.
-    void let_go() { access_.reset(); }
+    /// Lets the ledger go: others may have it while we wait. True: others were served meanwhile, so that
+    /// there may be news.
+    bool let_go();
     /// Another process owns it, and answers.
     bool has_owner_to_ask() const noexcept { return access_ && !access_->owns(); }
 

@@ -286,6 +286,30 @@ class Audit(LedgerTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0)
 
+    def test_tail_misses_nothing_that_it_served_itself(self):
+        """Whoever follows a free ledger owns it for moments, and others are then served by it."""
+        owner = self.own()
+        owner.do("approvals 1 40")
+        owner.end()
+        process = subprocess.Popen(
+            [harness.binary, "audit", "tail", "--follow", "--type", "gate.denied", "--json", "--ledger", self.ledger],
+            stdout=subprocess.PIPE,
+        )
+        self.addCleanup(process.stdout.close)
+        for first in range(1, 41, 4):
+            deciding = [
+                subprocess.Popen(
+                    [harness.binary, "approvals", "deny", approval_id(n), "--yes", "--ledger", self.ledger],
+                    stdout=subprocess.DEVNULL,
+                )
+                for n in range(first, first + 4)
+            ]
+            self.assertEqual([one.wait() for one in deciding], [0] * 4)
+        denied = {json.loads(process.stdout.readline())["approval_id"] for _ in range(40)}
+        self.assertEqual(denied, {approval_id(n) for n in range(1, 41)})
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 0)
+
     def test_who_stops_reading_ends_what_waits_for_news(self):
         owner = self.own()
         owner.do("approvals 1 1")
