@@ -1,5 +1,5 @@
 // Many threads, calls of every kind, deadlines and cancels at any moment, over a ledger that answers from a
-// thread of its own; and a runtime that goes while all of that is under way.
+// thread of its own, in memory and on the disk; and a runtime that goes while all of that is under way.
 #include <atomic>
 #include <future>
 #include <map>
@@ -16,6 +16,8 @@
 #include "base/rng.h"
 #include "ledger/deferred_ledger.h"
 #include "ledger/memory_ledger.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+#include "os/scratch_dir.h"
 #include "pipeline/core.h"
 #include "pipeline/timers.h"
 
@@ -51,23 +53,38 @@ private:
     Elsewhere& where_;
 };
 
+enum class Kept : std::uint8_t { in_memory, on_disk };
+constexpr Kept kBoth[] = {Kept::in_memory, Kept::on_disk};
+
 /// Real time, and a ledger that answers as soon as it can.
 struct Node {
     std::shared_ptr<base::Clock> clock = std::make_shared<base::SystemClock>();
-    std::shared_ptr<ledger::MemoryLedger> ledger = std::make_shared<ledger::MemoryLedger>(*clock);
-    std::shared_ptr<ledger::DeferredLedger> deferred = std::make_shared<ledger::DeferredLedger>(ledger);
+    os::ScratchDir scratch{os::quick_directory()};
+    std::shared_ptr<ledger::DeferredLedger> deferred;  // null: on the disk
+    std::shared_ptr<ledger::Ledger> ledger;
     Elsewhere elsewhere;
     std::unique_ptr<Runtime> runtime;
     std::atomic<bool> ledgers_thread_ran_a_tool{false};
     std::mutex mutex;
     std::map<std::string, int> entered;  // by key
 
-    Node() {
+    explicit Node(Kept kept = Kept::in_memory) {
+        if (kept == Kept::in_memory) {
+            ledger = deferred =
+                std::make_shared<ledger::DeferredLedger>(std::make_shared<ledger::MemoryLedger>(*clock));
+        } else {
+            ledger::SqliteOptions options;
+            options.directory = scratch.file("ledger");
+            options.clock = clock;
+            auto opened = ledger::SqliteLedger::open(std::move(options));
+            if (opened) ledger = std::move(*opened);
+            EXPECT_TRUE(ledger);
+        }
         Parts parts;
         parts.clock = clock;
         parts.rng = std::make_shared<base::SeededRng>(5);
         parts.timers = std::make_shared<ThreadTimers>();
-        parts.ledger = deferred;
+        parts.ledger = ledger;
         RuntimeOptions options;
         options.shutdown_grace = 60s;
         runtime = std::make_unique<Runtime>(std::make_shared<Runtime::Core>(options, std::move(parts)));
@@ -94,7 +111,7 @@ struct Node {
     }
     void add(const Tool& tool) const { EXPECT_TRUE(runtime->tools().add(tool)); }
     void note(const std::string& key) {
-        if (std::this_thread::get_id() == deferred->thread()) ledgers_thread_ran_a_tool = true;
+        if (deferred && std::this_thread::get_id() == deferred->thread()) ledgers_thread_ran_a_tool = true;
         if (key.empty()) return;
         const std::lock_guard lock(mutex);
         ++entered[key];
@@ -113,10 +130,10 @@ Context any_context(base::Rng& rng) {
     return context;
 }
 
-TEST(LaterLedgerThreads, EveryCallEndsOnceAndNoKeyRunsTwice) {
+void every_call_ends_once_and_no_key_runs_twice(Kept kept) {
     constexpr int kThreads = 6;
     constexpr int kRounds = 150;
-    Node node;
+    Node node(kept);
     std::atomic<int> started{0};
     std::atomic<int> ended{0};
     std::atomic<int> odd{0};
@@ -152,7 +169,7 @@ TEST(LaterLedgerThreads, EveryCallEndsOnceAndNoKeyRunsTwice) {
     for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i + 1);
     for (std::thread& thread : threads) thread.join();
     node.runtime.reset();
-    while (ended != started || node.deferred.use_count() > 1) std::this_thread::yield();
+    while (ended != started) std::this_thread::yield();
     EXPECT_EQ(odd, 0);
     EXPECT_FALSE(node.ledgers_thread_ran_a_tool);
     for (const auto& [key, times] : node.entered) EXPECT_EQ(times, 1) << key;
@@ -160,18 +177,25 @@ TEST(LaterLedgerThreads, EveryCallEndsOnceAndNoKeyRunsTwice) {
         EXPECT_TRUE(node.ledger->list(state).empty()) << "a call was left behind";
 }
 
+TEST(LaterLedgerThreads, EveryCallEndsOnceAndNoKeyRunsTwice) {
+    for (const Kept kept : kBoth) every_call_ends_once_and_no_key_runs_twice(kept);
+}
+
 TEST(LaterLedgerThreads, WhenTheRuntimeGoesEveryCallEnds) {
     base::SeededRng rng(3);
     for (int round = 0; round < 60; ++round) {
-        Node node;
+        Node node(round % 6 == 0 ? Kept::on_disk : Kept::in_memory);
         std::atomic<int> started{0};
         std::atomic<int> ended{0};
-        if (round % 2 == 0) node.deferred->answer_when_told();
+        const bool holds = round % 6 == 1 || round % 6 == 2;
+        if (holds) node.deferred->answer_when_told();
         for (int i = 0; i < 12; ++i) {
             ++started;
             node.runtime->start(any_call(rng), any_context(rng), [&](Outcome) { ++ended; });
         }
-        auto told = std::async(std::launch::async, [&] { node.deferred->answer_soon(); });
+        auto told = std::async(std::launch::async, [&] {
+            if (holds) node.deferred->answer_soon();
+        });
         node.runtime.reset();
         // One that a host's thread or a timer was running just then ends a moment later.
         while (ended != started) std::this_thread::yield();
@@ -182,7 +206,7 @@ TEST(LaterLedgerThreads, WhenTheRuntimeGoesEveryCallEnds) {
 TEST(LaterLedgerThreads, AToolMayEndTheRuntimeWhileOthersWaitForTheLedger) {
     base::SeededRng rng(4);
     for (int round = 0; round < 40; ++round) {
-        Node node;
+        Node node(round % 8 < 2 ? Kept::on_disk : Kept::in_memory);
         std::atomic<int> ended{0};
         Tool end = Node::tool_of("end", [&](const Object&, CallContext&) -> ToolReturn {
             node.runtime.reset();
@@ -195,7 +219,8 @@ TEST(LaterLedgerThreads, AToolMayEndTheRuntimeWhileOthersWaitForTheLedger) {
         std::promise<void> told;
         node.runtime->start(CallRequest("end"), {}, [&](Outcome) { told.set_value(); });
         told.get_future().wait();
-        while (ended < 6 || node.deferred.use_count() > 1) std::this_thread::yield();
+        const long held_here = node.deferred ? 2 : 1;
+        while (ended < 6 || node.ledger.use_count() > held_here) std::this_thread::yield();
     }
 }
 
