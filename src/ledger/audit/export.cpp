@@ -195,10 +195,12 @@ std::optional<ScanFault> read_event_line(std::string_view line, ExportedEvent& e
 }
 
 Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t to, AuditVisitor& visitor) {
-    const auto size = reader.size();
-    if (!size) return tl::unexpected(size.error());
+    // In this order: in a log that grows meanwhile every checkpoint that was read covers events that are
+    // there.
     auto notes = reader.checkpoints();
     if (!notes) return tl::unexpected(notes.error());
+    const auto size = reader.size();
+    if (!size) return tl::unexpected(size.error());
     Checkpoints checkpoints(std::move(*notes));
     const bool to_the_end = to > *size;
     from = std::max<std::uint64_t>(from, 1);

@@ -62,7 +62,7 @@ struct AuditFault {
 
 struct VerifyOptions {
     std::vector<VerifyingKey> pinned;
-    std::vector<std::string> witnessed;  ///< the notes that a witness has
+    std::vector<std::string> witnessed;  ///< the notes that a witness has, got before the log is read
     std::string chain_id;                ///< "": whatever the log says
 
     VerifyOptions() = default;

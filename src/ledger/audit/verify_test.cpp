@@ -95,6 +95,46 @@ TEST(VerifyAudit, FindsNothingWrongWithAnUntouchedLog) {
     EXPECT_EQ(report.to_json().at("verdict"), "intact");
 }
 
+TEST(VerifyAudit, RaisesNoAlarmWhileTheLogGrows) {
+    /// Another event and its checkpoint come with every question.
+    class Growing final : public AuditReader {
+    public:
+        explicit Growing(FullLog& log) : log_(log) {}
+        const std::string& chain_id() const override { return log_.stored.chain_id(); }
+        Result<std::uint64_t> size() override { return grown().size(); }
+        Result<std::vector<AuditRow>> rows(std::uint64_t from, std::uint64_t to) override {
+            return grown().rows(from, to);
+        }
+        Result<std::vector<Sha256Digest>> hashes(std::uint64_t from, std::uint64_t to) override {
+            return grown().hashes(from, to);
+        }
+        Result<std::vector<TreeNode>> nodes(int level, std::uint64_t from, std::uint64_t to) override {
+            return grown().nodes(level, from, to);
+        }
+        Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) override {
+            return grown().payloads(from, to);
+        }
+        Result<std::vector<std::string>> checkpoints() override { return grown().checkpoints(); }
+        Result<std::optional<std::string>> latest_checkpoint() override {
+            return grown().latest_checkpoint();
+        }
+
+    private:
+        MemoryAudit& grown() {
+            log_.add(usual_facts());
+            log_.checkpoint();
+            return log_.stored;
+        }
+        FullLog& log_;
+    };
+    FullLog log;
+    Growing growing(log);
+    const auto report = verify_audit(growing, log.options());
+    ASSERT_TRUE(report);
+    EXPECT_EQ(fault_of(*report), "none");
+    EXPECT_GT(report->events, 34u);
+}
+
 TEST(VerifyAudit, AcceptsAnEmptyLog) {
     MemoryAudit empty("c");
     EXPECT_EQ(verify_audit(empty, {})->verdict(), AuditVerdict::unwitnessed);
