@@ -19,13 +19,15 @@ namespace callgate::base {
 /// The one way to a key's bytes.
 class SealAccess {
 public:
-    static std::string_view bytes(const SealKey& key) { return key.bytes_.view(); }
+    static std::string_view bytes(const SealKey& key) { return key.bytes_.view().substr(0, SealKey::kBytes); }
+    static std::string_view root(const SealKey& key) { return key.bytes_.view().substr(SealKey::kBytes); }
     static std::string_view id(const SealKey& key) { return {key.id_.data(), key.id_.size()}; }
 };
 
 namespace {
 
 constexpr char kVersion = 1;
+constexpr std::string_view kLabel = "callgate-seal-v1";
 constexpr std::size_t kIdBytes = 8;
 constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kTagBytes = 16;
@@ -43,21 +45,25 @@ const unsigned char* raw(std::string_view bytes) {
     return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-/// Key and nonce of one record.
+/// The key of one record. No other record has it, so that the nonce need not differ.
 class RecordKey {
 public:
-    RecordKey(const SealKey& key, std::string_view purpose, std::string_view salt) {
-        hkdf_sha256(SealAccess::bytes(key), salt, std::string("callgate-seal-v1").append(purpose), bytes_);
-    }
+    // HKDF-Expand for one block; the salt has a fixed length, so that no purpose reaches into it.
+    RecordKey(const SealKey& key, std::string_view purpose, std::string_view salt)
+        : bytes_(hmac_sha256(SealAccess::root(key),
+                             std::string(kLabel).append(purpose).append(salt).append(1, '\x01'))) {}
     ~RecordKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
     RecordKey(const RecordKey&) = delete;
     RecordKey& operator=(const RecordKey&) = delete;
 
     const unsigned char* key() const { return bytes_.data(); }
-    const unsigned char* nonce() const { return bytes_.data() + 32; }
+    static const unsigned char* nonce() {
+        static constexpr std::array<unsigned char, 12> kZeros{};
+        return kZeros.data();
+    }
 
 private:
-    std::array<std::uint8_t, 32 + 12> bytes_;
+    Sha256Digest bytes_;
 };
 
 // Each with its length before it, so that nothing can be moved from one to the other.
@@ -168,14 +174,19 @@ bool decrypt(const SealKey& key, std::string_view purpose, std::string_view reco
 
 }  // namespace
 
-SealKey::SealKey(LockedBytes bytes) : bytes_(std::move(bytes)) {
-    const auto digest = Sha256().update("callgate-key-id-v1").update(bytes_.view()).finish();
+// Beside the key stands what every record's key is derived from (HKDF-Extract).
+SealKey::SealKey(const LockedBytes& key) : bytes_(2 * kBytes) {
+    auto root = hmac_sha256(kLabel, key.view());
+    std::ranges::copy(key.view(), bytes_.bytes().begin());
+    std::memcpy(bytes_.bytes().data() + kBytes, root.data(), root.size());
+    OPENSSL_cleanse(root.data(), root.size());
+    const auto digest = Sha256().update("callgate-key-id-v1").update(key.view()).finish();
     std::transform(digest.begin(), digest.begin() + kIdBytes, id_.begin(),
                    [](std::uint8_t byte) { return static_cast<char>(byte); });
 }
 
 Result<SealKey> SealKey::from_bytes(LockedBytes bytes) {
-    if (bytes.size() == kBytes) return SealKey(std::move(bytes));
+    if (bytes.size() == kBytes) return SealKey(bytes);
     return unusable("key_size", fmt::format("A key has {} bytes, not {}.", kBytes, bytes.size()));
 }
 
@@ -186,7 +197,7 @@ Result<SealKey> SealKey::from_bytes(std::string_view bytes) {
 SealKey SealKey::random() {
     LockedBytes bytes(kBytes);
     require(RAND_priv_bytes(raw(bytes.bytes().data()), kBytes) == 1);
-    return SealKey(std::move(bytes));
+    return SealKey(bytes);
 }
 
 std::string SealKey::id() const {

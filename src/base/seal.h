@@ -43,7 +43,7 @@ private:
     friend class SealAccess;
     static constexpr std::size_t kIdBytes = 8;
 
-    explicit SealKey(LockedBytes bytes);
+    explicit SealKey(const LockedBytes& key);
 
     LockedBytes bytes_;
     std::array<char, kIdBytes> id_{};
