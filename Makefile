@@ -98,8 +98,8 @@ bench-call: ## one call through all ten stages, ours and the npm peers', in one 
 .PHONY: bench-ledger
 bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and the in-memory ledger
 	@tools/setup.sh build test bench
-	@$(call build,bench,--target ledger_bench)
-	@build/bench/bin/ledger_bench build/bench/ledger-bench
+	@$(call build,bench,--target durable_bench)
+	@build/bench/bin/durable_bench build/bench/ledger-bench
 
 .PHONY: fuzz
 fuzz: ## libFuzzer on every target, SECONDS (60) for each

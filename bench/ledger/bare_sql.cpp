@@ -29,7 +29,7 @@ void must(Result<void> result) {
 }
 
 // As long as what the ledger writes for the benchmark's call.
-constexpr std::size_t kEventBytes = 360;
+constexpr std::size_t kEventBytes = 428;
 constexpr std::size_t kArgumentBytes = 13 + 41;
 constexpr std::size_t kResultNoteBytes = 90 + 41;
 constexpr std::size_t kOutcomeBytes = 110 + 41;

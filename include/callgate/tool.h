@@ -208,7 +208,8 @@ public:
     virtual bool has_preview() const noexcept { return false; }
     virtual Result<Preview> preview(const Object& arguments, CallContext& context);
 
-    /// For EffectClass::verify: did the earlier call take effect?
+    /// For EffectClass::verify: did the earlier call take effect? `not_applied` says also that it cannot any
+    /// more: nothing of it is still under way. A call is sent again on that word; what cannot tell says so.
     virtual bool has_probe() const noexcept { return false; }
     virtual Reconciliation reconcile(std::string_view call_id, const Object& arguments, CallContext& context);
 

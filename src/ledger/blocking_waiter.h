@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/futex.h"
 #include "ledger/ledger.h"
 
 namespace callgate::ledger {
@@ -17,11 +18,12 @@ class BlockingWaiter final : public Waiter {
 public:
     /// Returns when the reply is there.
     void wait(Io io) const noexcept {
-        if (io == Io::pending) woken_.wait(0, std::memory_order_acquire);
+        if (io != Io::pending) return;
+        while (woken_.load(std::memory_order_acquire) == 0) base::sleep_while(woken_, 0);
     }
     void wake() override {
         woken_.store(1, std::memory_order_release);
-        woken_.notify_one();  // only by its address: who waits may have seen it, and gone
+        base::wake_all(woken_);  // only by its address: who waits may have seen it, and gone
     }
 
 private:

@@ -1,9 +1,11 @@
+#include <map>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/ids.h"
 #include "ledger/ledger_testing.h"
 
 namespace callgate::ledger::testing {
@@ -85,6 +87,24 @@ TYPED_TEST(LedgerRecovery, AKeyedCallWithAnUnknownOutcomeMayBeSentAgainUnderItsO
     EXPECT_TRUE(again.row.maybe_applied);
     EXPECT_FALSE(b.settle(1, AttemptEnd::succeeded, false, 1, 1).settled.accepted);  // of the first attempt
     EXPECT_TRUE(b.settle(1, AttemptEnd::succeeded, true, 2, 2).settled.accepted);
+}
+
+TYPED_TEST(LedgerRecovery, WhatBecomesOfADeadOwnersCallIsOnTheRecordUnderItsOwnId) {
+    TypeParam b;
+    b.claim(1, "keyed", EffectClass::keyed);
+    b.claim(2, "unsafe");
+    b.claim(3, "", EffectClass::read);
+    b.ledger.owner_gone(b.owner);
+    b.owner = b.ledger.register_owner();
+    EXPECT_EQ(b.claim(4, "keyed", EffectClass::keyed).verdict, ClaimVerdict::claimed);
+    EXPECT_EQ(b.claim(5, "unsafe").verdict, ClaimVerdict::unknown);
+    std::map<std::string, std::vector<std::string>> told;
+    for (const AuditEvent& seen : b.ledger.audit(""))
+        told[std::string(seen.type)].push_back(base::Uuid{seen.call_id}.to_string());
+    const auto id = [](std::uint64_t call) { return base::Uuid{call_id(call)}.to_string(); };
+    EXPECT_THAT(told["tool_call.attempted"], ElementsAre(id(1), id(2), id(3), id(4)));
+    EXPECT_THAT(told["tool_call.unknown"], ElementsAre(id(2)));
+    EXPECT_THAT(told["tool_call.gap"], ElementsAre(id(3), id(1))) << "freed, and taken over";
 }
 
 TYPED_TEST(LedgerRecovery, AReadThatWasLostChangedNothingAndFreesItsKey) {

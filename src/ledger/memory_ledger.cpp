@@ -8,6 +8,7 @@
 #include "base/failpoint.h"
 #include "base/guard.h"
 #include "base/ids.h"
+#include "ledger/own_events.h"
 
 namespace callgate::ledger {
 
@@ -79,8 +80,8 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
         reply.error = Error(code, std::move(message), {{"reason", reason}});
         return Io::done;
     };
-    const OwnerId owner = request.row.owner;
-    if (!is_alive(owner)) {
+    const CallId claimant = request.row.call_id;
+    if (!is_alive(request.row.owner)) {
         reply.error = not_registered().value();
         return Io::done;
     }
@@ -108,8 +109,10 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     const bool taking_over = decision.store == ClaimDecision::Store::update;
     if (row.state == CallState::unknown) {
         reply.row = row;
+        AuditEvent told = event_of_giving_up(row);
         entry->row = std::move(row);
         put_away(*entry, Keep::always, woken);
+        audit_.append(told);
         lock.unlock();
         wake_all(woken);
         return Io::done;
@@ -144,7 +147,9 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     }
     reply.row = row;
     if (taking_over) {
+        AuditEvent told = event_of_take_over(entry->row, claimant);
         entry->row = std::move(row);
+        audit_.append(told);
     } else {
         calls_.insert(std::move(row));
     }
@@ -389,6 +394,8 @@ void MemoryLedger::owner_gone(OwnerId owner) {
                 move_all(entry->waiters, woken);  // one of them can take it over
             } else {
                 const Settled ended = give_up(row, clock_.wall_now());
+                AuditEvent told = event_of_giving_up(row);
+                audit_.append(told);
                 put_away(*entry, ended.released ? Keep::never : Keep::always, woken);
             }
         }

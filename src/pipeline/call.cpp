@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/futex.h"
 #include "base/ids.h"
 #include "base/utf8.h"
 #include "pipeline/attempt.h"
@@ -228,7 +229,7 @@ void Call::finish() {
         core->give_back(std::move(workspace_));
     }
     run_.store(kOver, std::memory_order_release);
-    if (handed_out) run_.notify_all();  // or nobody else can be waiting
+    if (handed_out) base::wake_all(run_);  // or nobody else can be waiting
     if (done_) {
         const Done done = std::move(done_);
         if (request.context->on_progress) const std::lock_guard lock(shared.mutex);
@@ -241,7 +242,7 @@ bool Call::wait() {
         const auto now = run_.load(std::memory_order_acquire);
         if ((now & kOver) != 0) return true;
         if (take(false)) return false;
-        run_.wait(now, std::memory_order_acquire);
+        base::sleep_while(run_, now);
     }
 }
 
@@ -262,7 +263,7 @@ void Call::wake() {
         give_turn();
     } else {
         // Who waits may have seen it already, and the call may be gone: only its address is used here.
-        run_.notify_all();
+        base::wake_all(run_);
     }
 }
 
@@ -317,7 +318,7 @@ void Call::go_on_elsewhere() {
             if (alone) {
                 give_turn();
             } else {
-                run_.notify_all();
+                base::wake_all(run_);
             }
             return;
         }

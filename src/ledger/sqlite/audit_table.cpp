@@ -13,12 +13,6 @@ namespace callgate::ledger {
 
 namespace {
 
-constexpr std::string_view kPurpose = "audit-payload";
-
-std::string record_name(std::uint64_t sequence, std::string_view field) {
-    return std::to_string(sequence) + ":" + std::string(field);
-}
-
 std::int64_t as_integer(std::uint64_t number) {
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(number, std::numeric_limits<std::int64_t>::max()));
@@ -59,7 +53,8 @@ Result<void> AuditTable::prepare() {
     return all.done();
 }
 
-Result<void> AuditTable::append(const ChainedEvent& event, const AuditFacts& facts) {
+Result<void> AuditTable::append(const ChainedEvent& event, const AuditFacts& facts,
+                                std::span<const SealedPayload> ready) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_audit_append");
     event_.bind(1, as_integer(event.sequence))
         .bind_blob(2, event.hash)
@@ -68,12 +63,13 @@ Result<void> AuditTable::append(const ChainedEvent& event, const AuditFacts& fac
     facts.trace_id.empty() ? event_.bind_null(5) : event_.bind(5, facts.trace_id);
     if (auto done = ran(event_); !done) return done;
     for (const StoredPayload& payload : event.payloads) {
-        const std::string body =
-            base::seal(*key_, kPurpose, record_name(event.sequence, payload.field), payload.bytes);
+        const auto found = std::ranges::find(ready, payload.field, &SealedPayload::field);
+        std::string own;
+        if (found == ready.end()) own = seal_payload(*key_, facts.call_id, payload.field, payload.bytes);
         payload_.bind(1, as_integer(event.sequence))
             .bind(2, payload.field)
             .bind_blob(3, payload.salt)
-            .bind_blob(4, body);
+            .bind_blob(4, found == ready.end() ? own : found->sealed);
         if (auto done = ran(payload_); !done) return done;
     }
     CALLGATE_FAILPOINT_RETURN("ledger.after_audit_append");
@@ -113,8 +109,8 @@ Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database data
             "SELECT place, hash FROM audit_nodes WHERE level = ?1 AND place >= ?2 AND place "
             "< ?3 ORDER BY place");
     all.add(reader->payloads_,
-            "SELECT seq, field, salt, body FROM audit_payloads WHERE seq >= ?1 AND seq < "
-            "?2 ORDER BY seq, field");
+            "SELECT seq, field, salt, body, call_id FROM audit_payloads JOIN audit USING(seq) WHERE seq >= "
+            "?1 AND seq < ?2 ORDER BY seq, field");
     all.add(reader->checkpoints_, "SELECT note FROM checkpoints ORDER BY size");
     all.add(reader->latest_, "SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1");
     if (auto done = all.done(); !done) return tl::unexpected(std::move(done.error()));
@@ -166,7 +162,9 @@ Result<std::vector<PayloadRow>> SqliteAuditReader::payloads(std::uint64_t from, 
         PayloadRow out;
         out.sequence = static_cast<std::uint64_t>(row.integer(0));
         out.payload.field = row.text(1);
-        auto plain = base::unseal(*key_, kPurpose, record_name(out.sequence, out.payload.field), row.blob(3));
+        CallId call_id{};
+        if (!copy_bytes(row.blob(4), call_id)) return damaged_record("an audit event");
+        auto plain = unseal_payload(*key_, call_id, out.payload.field, row.blob(3));
         if (!plain || !copy_bytes(row.blob(2), out.payload.salt)) return damaged_record("an audit payload");
         out.payload.bytes = std::move(*plain);
         return out;

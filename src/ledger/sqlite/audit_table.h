@@ -1,6 +1,7 @@
 // The audit in the ledger's file: the chain's events as they are appended, and a reader over what is stored.
 //
-// Payloads are sealed, each under its event's number and its own name.
+// Payloads are sealed, each under the id of its event's call and its own name; that it belongs to this event
+// and no other of the call, the event itself says (a salted hash).
 //
 // Threads: as their connections, one at a time.
 #pragma once
@@ -20,6 +21,7 @@
 #include "ledger/audit/reader.h"
 #include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
+#include "ledger/sqlite/prepared.h"
 
 namespace callgate::ledger {
 
@@ -30,7 +32,9 @@ public:
 
     Result<void> prepare();
 
-    Result<void> append(const ChainedEvent& event, const AuditFacts& facts);
+    /// `ready`: payloads that need not be sealed here.
+    Result<void> append(const ChainedEvent& event, const AuditFacts& facts,
+                        std::span<const SealedPayload> ready = {});
     Result<void> append(std::span<const TreeNode> nodes);
     Result<void> add_checkpoint(std::uint64_t size, std::string_view note);
     /// The payloads of a call's events go. How many.

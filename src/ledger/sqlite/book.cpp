@@ -10,21 +10,29 @@ Result<void> Book::prepare() {
     return audit.prepare();
 }
 
-Result<std::uint64_t> Book::record(const AuditFacts& event, std::span<const PayloadView> payloads,
+Result<std::uint64_t> Book::record(const AuditFacts& event, const SealedPayload* payload,
                                    const KeyNames& keys) {
     AuditFacts timed = event;
     if (timed.at == std::chrono::system_clock::time_point()) timed.at = time_->wall();
+    PayloadView view;
+    std::span<const PayloadView> payloads;
+    std::span<const SealedPayload> ready;
+    if (payload != nullptr) {
+        view = {payload->field, payload->plain};
+        payloads = {&view, 1};
+        ready = {payload, 1};
+    }
     const ChainedEvent chained = chain_.append(timed, time_->since_start(), payloads, keys);
-    if (auto stored = audit.append(chained, timed); !stored) return tl::unexpected(std::move(stored.error()));
+    if (auto stored = audit.append(chained, timed, ready); !stored)
+        return tl::unexpected(std::move(stored.error()));
     return chained.sequence;
 }
 
-Result<std::uint64_t> Book::record(const std::vector<AuditEvent>& events,
-                                   std::span<const PayloadView> payloads) {
+Result<std::uint64_t> Book::record(const std::vector<AuditEvent>& events, const SealedPayload* payload) {
     std::uint64_t first = 0;
     for (const AuditEvent& event : events) {
         const bool last = &event == &events.back();
-        auto number = record(event, last ? payloads : std::span<const PayloadView>());
+        auto number = record(event, last ? payload : nullptr);
         if (!number) return number;
         if (first == 0) first = *number;
     }

@@ -60,11 +60,11 @@ public:
     AuditChain& chain() noexcept { return chain_; }
 
     /// Puts an event on the record. Its number.
-    Result<std::uint64_t> record(const AuditFacts& event, std::span<const PayloadView> payloads = {},
+    Result<std::uint64_t> record(const AuditFacts& event, const SealedPayload* payload = nullptr,
                                  const KeyNames& keys = {});
-    /// One after the other; the payloads belong to the last. The number of the first; 0 if there are none.
+    /// One after the other; the payload belongs to the last. The number of the first; 0 if there are none.
     Result<std::uint64_t> record(const std::vector<AuditEvent>& events,
-                                 std::span<const PayloadView> payloads = {});
+                                 const SealedPayload* payload = nullptr);
     /// The tree's nodes that became complete: with the transaction that completed them.
     Result<void> store_nodes() { return audit.append(chain_.take_nodes()); }
 

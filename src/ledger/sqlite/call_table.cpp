@@ -14,7 +14,6 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::string_view kArguments = "call-arguments";
-constexpr std::string_view kOutcome = "call-outcome";
 
 constexpr std::string_view kColumns =
     "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
@@ -140,10 +139,8 @@ Result<void> CallTable::load_outcome(StoredCall& call) {
     auto found = outcome_.bind(1, call.result_ref).step();
     if (!found) return tl::unexpected(std::move(found.error()));
     if (!*found) return damaged_record("the outcome of a call");
-    auto plain = base::unseal(*key_, kOutcome, bytes_of(call.row.call_id), outcome_.blob(0));
+    auto outcome = unseal_outcome(*key_, call.row.call_id, outcome_.blob(0));
     outcome_.reset();
-    if (!plain) return tl::unexpected(std::move(plain.error()));
-    auto outcome = decode_outcome(*plain);
     if (!outcome) return tl::unexpected(std::move(outcome.error()));
     call.row.outcome = std::move(*outcome);
     return {};
@@ -285,19 +282,20 @@ Result<bool> CallTable::dispatch(const CallRow& before, const CallRow& after, ba
 }
 
 Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bool frees_key,
-                              std::optional<base::WallTime> expires) {
+                              std::optional<base::WallTime> expires, const SealedOutcome* ready) {
     const CallRow& before = stored.row;
     if (stored.result_ref != 0) {
         if (auto done = drop_result_.bind(1, stored.result_ref).run(); !done)
             return tl::unexpected(std::move(done.error()));
     }
     std::int64_t result = 0;
-    base::Sha256Digest digest{};
+    SealedOutcome own;
     if (after.outcome) {
-        const std::string plain = encode(*after.outcome);
-        digest = base::sha256(plain);
-        const std::string sealed = base::seal(*key_, kOutcome, bytes_of(after.call_id), plain);
-        auto kept = changed_one(insert_result_.bind_blob(1, sealed));
+        if (ready == nullptr) {
+            own = seal_outcome(*key_, after.call_id, *after.outcome);
+            ready = &own;
+        }
+        auto kept = changed_one(insert_result_.bind_blob(1, ready->sealed));
         if (!kept) return kept;
         result = database_->last_insert_id();
     }
@@ -313,7 +311,7 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
     bind_time(store_, 6, after.ended_at);
     expires ? store_.bind(7, micros(*expires)) : store_.bind_null(7);
     result != 0 ? store_.bind(8, result) : store_.bind_null(8);
-    after.outcome ? store_.bind_blob(9, digest) : store_.bind_null(9);
+    after.outcome ? store_.bind_blob(9, ready->digest) : store_.bind_null(9);
     return changed_one(store_);
 }
 

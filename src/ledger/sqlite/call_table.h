@@ -21,6 +21,7 @@
 #include "ledger/call_row.h"
 #include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
+#include "ledger/sqlite/prepared.h"
 #include "ledger/state_machine.h"
 
 namespace callgate::ledger {
@@ -60,7 +61,7 @@ public:
     Result<bool> dispatch(const CallRow& before, const CallRow& after, base::WallTime now);
     /// C4, C5, a person's finding, and giving up: an outcome or back to claimed. `expires`: of an end.
     Result<bool> store(const StoredCall& before, const CallRow& after, bool frees_key,
-                       std::optional<base::WallTime> expires);
+                       std::optional<base::WallTime> expires, const SealedOutcome* ready = nullptr);
     Result<void> end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
                              base::WallTime now);
     /// Ended ones whose time has come, and old tombstones, at most `limit` of each. How many.

@@ -9,9 +9,8 @@
 #include "base/ids.h"
 #include "ledger/approval_rules.h"
 #include "ledger/digest.h"
-#include "ledger/sqlite/codec.h"
+#include "ledger/own_events.h"
 #include "ledger/sqlite/columns.h"
-#include "redact/redactor.h"
 
 namespace callgate::ledger {
 
@@ -61,48 +60,19 @@ Result<Found> find_by_key(Book& book, const KeyScope& key, const base::Sha256Dig
     return found;
 }
 
-/// An event of the ledger's own about a call.
-AuditEvent event_about(const CallRow& row, std::string_view type, std::string_view detail) {
-    AuditFacts event;
-    event.type = type;
-    event.outcome = "info";
-    event.stage = "recovery";
-    event.call_id = row.call_id;
-    event.tenant = row.key.tenant;
-    event.principal = row.key.principal;
-    event.tool = row.key.tool;
-    event.action = row.action;
-    event.approval_id = row.approval_id;
-    event.has_key = !row.key.key.empty();
-    event.attempt = row.attempt;
-    event.detail = detail;
-    return AuditEvent(event);
-}
-
 /// When an end is no longer of use. Unknown ones stay until somebody resolves them.
 std::optional<base::WallTime> expiry_of(const Book& book, const CallRow& row) {
     if (!is_end(row.state) || row.state == CallState::unknown) return std::nullopt;
     return book.time().steady() + book.kept().key_ttl;
 }
 
-Result<void> store_end(Book& book, const StoredCall& before, const CallRow& after, bool released) {
-    auto stored = book.calls.store(before, after, released, expiry_of(book, after));
+Result<void> store_end(Book& book, const StoredCall& before, const CallRow& after, bool released,
+                       const SealedOutcome* outcome = nullptr) {
+    auto stored = book.calls.store(before, after, released, expiry_of(book, after), outcome);
     if (!stored) return pass_on(stored.error());
     if (!*stored) return out_of_step("settle");
     if (is_end(after.state) && before.holds_key) book.news().ended_keys.push_back(hash_of(after.key));
     return {};
-}
-
-/// The arguments as the audit shows them: what a name announces as a secret is masked.
-std::string shown_arguments(const CallRow& row) {
-    if (!row.arguments) return {};
-    return json::canonical(redact::Redactor().redact(*row.arguments));
-}
-
-std::string shown_result(const StoredOutcome* outcome) {
-    if (outcome == nullptr) return {};
-    const std::string text = encode(*outcome);
-    return fmt::format(R"({{"bytes":{},"sha256":"{}"}})", text.size(), base::sha256_hex(text));
 }
 
 Result<ApprovalVerdict> use_approval(Book& book, const ApprovalUse& use, const CallRow& row) {
@@ -142,9 +112,23 @@ Result<void> store_decision(Book& book, const Approval& approval, ApprovalState 
     return {};
 }
 
+/// C2 for a call that nobody goes on with. What it has become.
+Result<CallState> give_up_call(Book& book, const StoredCall& call) {
+    CallRow row = call.row;
+    const Settled ended = give_up(row, book.time().wall());
+    if (auto stored = store_end(book, call, row, ended.released); !stored) return pass_on(stored.error());
+    auto closed = book.calls.end_attempt(row, row.attempt, to_string(row.state), book.time().wall());
+    if (!closed) return pass_on(closed.error());
+    auto number = book.record(event_of_giving_up(row));
+    if (!number) return pass_on(number.error());
+    return row.state;
+}
+
 }  // namespace
 
-Result<void> Clerk::claim(const ClaimRequest& request, ClaimReply& reply) {
+Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
+    const ClaimRequest& request = prepared.request;
+    const base::Sha256Digest& hash = prepared.key_hash;
     CALLGATE_FAILPOINT_RETURN("ledger.before_claim");
     reply.error.reset();
     const auto refuse = [&reply](std::string message, std::string_view reason,
@@ -156,7 +140,6 @@ Result<void> Clerk::claim(const ClaimRequest& request, ClaimReply& reply) {
         return refuse("Who claims this call is not registered with the ledger, or is gone.",
                       "owner_not_alive", ErrorCode::ledger_unavailable);
     }
-    const base::Sha256Digest hash = hash_of(request.row.key);
     auto found = find_by_key(*book_, request.row.key, hash);
     if (!found) return pass_on(found.error());
     std::optional<StoredCall>& standing = found->call;
@@ -215,18 +198,19 @@ Result<void> Clerk::claim(const ClaimRequest& request, ClaimReply& reply) {
             if (!passed) return pass_on(passed.error());
             if (!*passed) return out_of_step("dispatch");
         }
+        if (decision.verdict == ClaimVerdict::claimed) {
+            auto number = book_->record(event_of_take_over(standing->row, request.row.call_id));
+            if (!number) return pass_on(number.error());
+        }
     }
     if (decision.verdict == ClaimVerdict::unknown) {
-        const AuditEvent told = event_about(row, "tool_call.unknown", "Its owner ended while it ran.");
-        auto number = book_->record(told);
+        auto number = book_->record(event_of_giving_up(row));
         if (!number) return pass_on(number.error());
         book_->news().ended_keys.push_back(hash);
         reply.row = std::move(row);
         return {};
     }
-    const std::string arguments = shown_arguments(row);
-    const PayloadView payloads[] = {{"arguments", arguments}};
-    auto first = book_->record(request.events, payloads);
+    auto first = book_->record(request.events, &prepared.arguments);
     if (!first) return pass_on(first.error());
     reply.first_event = *first;
     reply.row = std::move(row);
@@ -254,7 +238,8 @@ Result<void> Clerk::dispatch(const DispatchRequest& request, DispatchReply& repl
     return {};
 }
 
-Result<void> Clerk::settle(const SettleRequest& request, SettleReply& reply) {
+Result<void> Clerk::settle(const PreparedSettle& prepared, SettleReply& reply) {
+    const SettleRequest& request = prepared.request;
     CALLGATE_FAILPOINT_RETURN("ledger.before_settle");
     auto found = book_->calls.by_id(request.call_id);
     if (!found) return pass_on(found.error());
@@ -266,15 +251,14 @@ Result<void> Clerk::settle(const SettleRequest& request, SettleReply& reply) {
                                    request.outcome, book_->time().wall());
     reply.state = after.state;
     if (!reply.settled.accepted) return {};
-    if (auto stored = store_end(*book_, before, after, reply.settled.released); !stored) return stored;
+    const SealedOutcome* ready = after.outcome == request.outcome ? &prepared.outcome : nullptr;
+    if (auto stored = store_end(*book_, before, after, reply.settled.released, ready); !stored) return stored;
     if (before.row.state != CallState::claimed) {
         auto ended =
             book_->calls.end_attempt(after, request.attempt, to_string(after.state), book_->time().wall());
         if (!ended) return ended;
     }
-    const std::string result = shown_result(after.outcome.get());
-    const PayloadView payloads[] = {{"result", result}};
-    auto first = book_->record(request.events, payloads);
+    auto first = book_->record(request.events, after.outcome ? &prepared.result : nullptr);
     if (!first) return pass_on(first.error());
     reply.first_event = *first;
     CALLGATE_FAILPOINT_RETURN("ledger.after_settle");
@@ -440,19 +424,9 @@ Result<Clerk::Recovered> Clerk::take_over_orphans(const CallId& after, std::size
             if (call.holds_key) book_->news().ended_keys.push_back(hash_of(call.row.key));
             continue;
         }
-        CallRow row = call.row;
-        const Settled ended = give_up(row, book_->time().wall());
-        if (auto stored = store_end(*book_, call, row, ended.released); !stored)
-            return pass_on(stored.error());
-        auto closed = book_->calls.end_attempt(row, row.attempt, to_string(row.state), book_->time().wall());
-        if (!closed) return pass_on(closed.error());
-        const bool unknown = row.state == CallState::unknown;
-        ++(unknown ? done.unknown : done.freed);
-        const AuditEvent told =
-            event_about(row, unknown ? "tool_call.unknown" : "tool_call.gap",
-                        unknown ? "Its owner ended while it ran." : "Its owner ended before it was sent.");
-        auto number = book_->record(told);
-        if (!number) return pass_on(number.error());
+        auto state = give_up_call(*book_, call);
+        if (!state) return pass_on(state.error());
+        ++(*state == CallState::unknown ? done.unknown : done.freed);
     }
     CALLGATE_FAILPOINT_RETURN("ledger.after_recovery");
     return done;
@@ -465,8 +439,30 @@ Result<std::int64_t> Clerk::collect(std::size_t limit) {
     if (!calls) return calls;
     auto approvals = book_->approvals.drop_old(now - book_->kept().approval_ttl, limit);
     if (!approvals) return approvals;
+    auto left = give_up_left(now - book_->kept().key_ttl, limit);
+    if (!left) return left;
     CALLGATE_FAILPOINT_RETURN("ledger.after_gc");
-    return *calls + *approvals;
+    return *calls + *approvals + *left;
+}
+
+// What was left to the next claim of its key, and no such claim came for as long as an outcome is kept:
+// perhaps its tool is another now, so that no request has its fingerprint any more.
+Result<std::int64_t> Clerk::give_up_left(base::WallTime begun_before, std::size_t limit) {
+    std::size_t given_up = 0;
+    for (CallId after{}; given_up < limit;) {
+        auto open = book_->calls.open_calls(after, limit);
+        if (!open) return pass_on(open.error());
+        for (const StoredCall& call : *open) {
+            const CallRow& row = call.row;
+            after = row.call_id;
+            if (is_end(row.state) || row.created_at > begun_before || is_alive_(row.owner)) continue;
+            auto state = give_up_call(*book_, call);
+            if (!state) return pass_on(state.error());
+            ++given_up;
+        }
+        if (open->size() < limit) break;
+    }
+    return static_cast<std::int64_t>(given_up);
 }
 
 }  // namespace callgate::ledger

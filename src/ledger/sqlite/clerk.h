@@ -17,6 +17,7 @@
 
 #include "ledger/ledger.h"
 #include "ledger/sqlite/book.h"
+#include "ledger/sqlite/prepared.h"
 
 namespace callgate::ledger {
 
@@ -30,11 +31,11 @@ public:
     Book& book() noexcept { return *book_; }
 
     /// T1, and T2 where it is asked for.
-    Result<void> claim(const ClaimRequest& request, ClaimReply& reply);
+    Result<void> claim(const PreparedClaim& prepared, ClaimReply& reply);
     /// T2
     Result<void> dispatch(const DispatchRequest& request, DispatchReply& reply);
     /// T3
-    Result<void> settle(const SettleRequest& request, SettleReply& reply);
+    Result<void> settle(const PreparedSettle& prepared, SettleReply& reply);
     Result<void> conclude(const ConcludeRequest& request, ConcludeReply& reply);
     Result<void> open_approval(const OpenApprovalRequest& request, OpenApprovalReply& reply);
 
@@ -65,6 +66,8 @@ public:
     Result<std::int64_t> collect(std::size_t limit);
 
 private:
+    Result<std::int64_t> give_up_left(base::WallTime begun_before, std::size_t limit);
+
     Book* book_;
     IsAlive is_alive_;
 };

@@ -69,8 +69,16 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     if (auto begun = e.begin_chain(); !begun) return tl::unexpected(std::move(begun.error()));
     if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
     e.find_witnesses();
+    // What has expired goes by itself, a little at a time.
+    const auto tidy_up = [](Clerk& clerk) -> Result<bool> {
+        constexpr std::size_t kAtOnce = 200;
+        auto gone = clerk.collect(kAtOnce);
+        if (!gone) return tl::unexpected(std::move(gone.error()));
+        return *gone >= static_cast<std::int64_t>(kAtOnce);
+    };
     e.writer = std::make_unique<Writer>(
-        *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary);
+        *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary,
+        tidy_up);
     return engine;
 }
 

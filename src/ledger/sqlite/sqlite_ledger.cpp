@@ -148,7 +148,8 @@ Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint
 }
 
 Io SqliteLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::claim, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Clerk::claim, PreparedClaim(std::move(request), *engine_->key), reply,
+                     waiter);
 }
 
 Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) {
@@ -156,7 +157,8 @@ Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter&
 }
 
 Io SqliteLedger::settle(SettleRequest request, SettleReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::settle, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Clerk::settle, PreparedSettle(std::move(request), *engine_->key),
+                     reply, waiter);
 }
 
 Io SqliteLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) {

@@ -376,6 +376,40 @@ TEST(SqliteLedger, WhatHasExpiredIsCollectedAndItsKeyStaysSpent) {
     EXPECT_EQ(faults_of(*desk.ledger), "");
 }
 
+TEST(SqliteLedger, WhatHasExpiredGoesByItself) {
+    Desk desk([](SqliteOptions& options) { options.writer.chore_every = std::chrono::milliseconds(1); });
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k");
+    desk.settle(1);
+    const auto held = [&] { return desk.ledger->stats()->at("calls").as_object().size(); };
+    EXPECT_EQ(held(), 1u);
+    desk.clock->advance(25h);
+    while (held() != 0) std::this_thread::yield();
+    EXPECT_EQ(desk.claim(2, "k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
+TEST(SqliteLedger, WhatNobodyTookOverInADayIsGivenUp) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "sent", EffectClass::keyed);
+    ClaimRequest unsent = desk.request(2, "unsent", EffectClass::unsafe);
+    unsent.dispatch = false;
+    desk.claim(std::move(unsent));
+    desk.ledger->owner_gone(desk.owner);
+    desk.owner = desk.ledger->register_owner();
+    desk.clock->advance(23h);
+    ASSERT_TRUE(desk.ledger->collect());
+    EXPECT_EQ(desk.state_of(1), CallState::dispatched) << "the next claim of its key may go on with it";
+    desk.claim(3, "alive", EffectClass::keyed);
+    desk.clock->advance(2h);
+    ASSERT_TRUE(desk.ledger->collect());
+    EXPECT_EQ(desk.state_of(1), CallState::unknown) << "told, and a person can resolve it";
+    EXPECT_EQ(desk.claim(4, "unsent").verdict, ClaimVerdict::claimed) << "free again";
+    EXPECT_EQ(desk.state_of(3), CallState::dispatched);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
 TEST(SqliteLedger, ListsArePagesNewestFirst) {
     Desk desk;
     ASSERT_FALSE(desk.open());

@@ -11,6 +11,8 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::chrono::seconds kMoreToDo{1};
+constexpr std::size_t kFew = 3;  // jobs in a commit: told here; for one caller the bell would be a detour
 
 std::string_view reason_of(const Error& error) noexcept {
     const auto* found = error.details.if_contains("reason");
@@ -40,10 +42,37 @@ Error closing() {
     return Error(ErrorCode::ledger_unavailable, "The ledger is being closed.", {{"reason", "closing"}});
 }
 
+/// The chore as one job among others.
+class ChoreJob final : public WriteJob {
+public:
+    ChoreJob(const Writer::Chore& chore, std::function<void()> on_more)
+        : chore_(chore), on_more_(std::move(on_more)) {}
+
+    Result<void> apply(Clerk& clerk) override {
+        auto more = chore_(clerk);
+        if (!more) return tl::unexpected(std::move(more.error()));
+        more_ = *more;
+        return {};
+    }
+    void finish(const Error* error) override {
+        if (error == nullptr && more_) on_more_();
+    }
+
+private:
+    const Writer::Chore& chore_;
+    std::function<void()> on_more_;
+    bool more_ = false;
+};
+
 }  // namespace
 
-Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion)
-    : clerk_(clerk), options_(options), on_commit_(std::move(on_commit)), companion_(companion) {
+Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion, Chore chore)
+    : clerk_(clerk),
+      options_(options),
+      on_commit_(std::move(on_commit)),
+      chore_(std::move(chore)),
+      companion_(companion),
+      chore_due_(std::chrono::steady_clock::now() + options.chore_every) {
     sqlite3_wal_hook(
         clerk_.book().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
@@ -127,7 +156,8 @@ std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_cloc
     auto turn = std::chrono::steady_clock::time_point::max();
     if (ended_) return turn;
     if (trouble_) return now + options_.retry_when_full;
-    if (events_since_) turn = *events_since_ + options_.batch_delay;
+    if (chore_) turn = chore_due_;
+    if (events_since_) turn = std::min(turn, *events_since_ + options_.batch_delay);
     if (companion_ != nullptr) {
         if (const auto wait = companion_->wakes_in()) turn = std::min(turn, now + *wait);
     }
@@ -158,6 +188,14 @@ void Writer::run() {
             std::swap(events_, taken_);
             taken_count_ = std::exchange(event_count_, 0);
             events_since_.reset();
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (chore_ && !trouble_ && !stopping_ && chore_due_ <= now) {
+            chore_due_ = now + options_.chore_every;
+            jobs.push_back(std::make_unique<ChoreJob>(chore_, [this] {
+                const std::lock_guard guard(mutex_);
+                chore_due_ = std::min(chore_due_, std::chrono::steady_clock::now() + kMoreToDo);
+            }));
         }
         const bool last = stopping_ && jobs.empty() && (taken_count_ == 0 || trouble_);
         lock.unlock();
@@ -194,13 +232,18 @@ void Writer::commit(Jobs& jobs) {
         const std::lock_guard lock(mutex_);
         set_trouble(std::nullopt);
         ++counts_.commits;
+        last_batch_ = jobs.size();
         counts_.jobs += jobs.size();
         counts_.batched_events += taken_count_;
         counts_.largest_batch = std::max<std::uint64_t>(counts_.largest_batch, jobs.size());
     }
     taken_count_ = 0;
     if (on_commit_) on_commit_(std::move(news));
-    for (auto& job : jobs) job->finish(nullptr);
+    if (jobs.size() > kFew) {
+        bell_.ring(std::move(jobs));
+    } else {
+        for (auto& job : jobs) job->finish(nullptr);
+    }
     jobs.clear();
 }
 
@@ -269,7 +312,8 @@ void Writer::tend_wal() {
     {
         const std::lock_guard lock(mutex_);
         if (ended_ || counts_.wal_pages < options_.checkpoint_pages) return;
-        if (!waiting_.empty() && counts_.wal_pages < options_.checkpoint_pages_max) return;
+        const bool busy = !waiting_.empty() || last_batch_ > kFew;
+        if (busy && counts_.wal_pages < options_.checkpoint_pages_max) return;
     }
     sqlite3* raw = clerk_.book().database().raw();
     int code = SQLITE_OK;

@@ -9,7 +9,8 @@
 // A full disk is told, and tried again until there is room. A failed sync ends it: what is on the disk is not
 // known, so nothing more is written until the next start has recovered (never a second sync).
 //
-// Threads: may be used from any thread. finish() of a job runs on the writer's thread and must be quick.
+// Threads: may be used from any thread. finish() of a job runs on the writer's thread or the bell's and must
+// be quick.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,7 @@
 #include <callgate/observer.h>
 
 #include "ledger/packed_event.h"
+#include "ledger/sqlite/bell.h"
 #include "ledger/sqlite/clerk.h"
 
 namespace callgate::ledger {
@@ -47,15 +49,16 @@ struct WriterOptions {
     std::size_t max_waiting_events = 65'536;    ///< then who records waits, too
     std::size_t max_waiting_jobs = 100'000;     ///< then jobs are refused
     std::chrono::milliseconds retry_when_full{250};
-    int checkpoint_pages = 1'000;       ///< of the write-ahead log: moved into the file when nothing waits
-    int checkpoint_pages_max = 16'000;  ///< and even if something waits
+    std::chrono::milliseconds chore_every{10 * 60'000};
+    int checkpoint_pages = 1'000;      ///< of the write-ahead log: moved into the file when few are at work
+    int checkpoint_pages_max = 8'000;  ///< and even if many are
 
     WriterOptions() {}
 };
 
 class Writer {
 public:
-    /// Told on the writer's thread after each commit.
+    /// Told on the writer's thread after each commit, before the jobs are.
     using OnCommit = std::function<void(Book::News&& news)>;
     /// What the writer does in each transaction that has something new on the record, before it commits
     /// (signed checkpoints), and how long until it wants to be asked though nothing happened.
@@ -67,8 +70,11 @@ public:
         virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
     };
 
-    /// What is given must outlive this.
-    Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr);
+    /// What is given must outlive this. `chore` is done every `chore_every`, and again after a second while
+    /// it says that there is more to do; if it fails, nothing else does.
+    using Chore = std::function<Result<bool>(Clerk&)>;
+    Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr,
+           Chore chore = nullptr);
     ~Writer();
 
     /// False: refused, and finish() has been called with the reason.
@@ -80,7 +86,10 @@ public:
     std::optional<Error> trouble() const;
     /// Whether there is such a reason; takes no lock.
     bool troubled() const noexcept { return troubled_.load(std::memory_order_relaxed); }
-    bool on_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+    /// On one of its threads, which must not wait for it.
+    bool on_this_thread() const noexcept {
+        return thread_.get_id() == std::this_thread::get_id() || bell_.on_this_thread();
+    }
 
     /// Writes what waits, then ends. Further jobs are refused.
     void stop();
@@ -113,6 +122,7 @@ private:
     Clerk& clerk_;
     const WriterOptions options_;
     const OnCommit on_commit_;
+    const Chore chore_;
     Companion* const companion_;
 
     mutable std::mutex mutex_;
@@ -121,7 +131,9 @@ private:
     Events events_;                // slots are kept for the next batch
     std::size_t event_count_ = 0;  // of them in use
     std::optional<std::chrono::steady_clock::time_point> events_since_;
+    std::chrono::steady_clock::time_point chore_due_;
     bool asleep_ = false;
+    std::size_t last_batch_ = 0;  // jobs in the last commit
     bool stopping_ = false;
     std::optional<Error> trouble_;
     std::atomic<bool> troubled_{false};
@@ -130,6 +142,7 @@ private:
 
     Events taken_;  // the writer's own
     std::size_t taken_count_ = 0;
+    Bell bell_;
     std::thread thread_;
 };
 

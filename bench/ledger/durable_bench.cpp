@@ -45,7 +45,7 @@ double micros_since(Steady::time_point begin) {
 }
 
 [[noreturn]] void give_up(const std::string& why) {
-    std::fprintf(stderr, "ledger_bench: %s\n", why.c_str());
+    std::fprintf(stderr, "durable_bench: %s\n", why.c_str());
     std::exit(1);
 }
 
@@ -206,7 +206,7 @@ void leave_in_flight(const std::string& directory, std::size_t count) {
             cg::ledger::ClaimRequest request;
             request.row.key = {"", "local", "add", "key-" + std::to_string(i)};
             for (std::size_t b = 0; b < 8; ++b)
-                request.row.call_id[15 - b] = static_cast<std::uint8_t>(i >> (8 * b));
+                request.row.call_id[15 - b] = static_cast<std::uint8_t>((i + 1) >> (8 * b));
             request.row.owner = owner;
             request.row.effect = i % 4 == 0 ? cg::EffectClass::keyed : cg::EffectClass::unsafe;
             request.row.action = "call";

@@ -1,0 +1,44 @@
+#include "ledger/own_events.h"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+AuditEvent event_about(const CallRow& row, std::string_view type, std::string_view detail) {
+    AuditFacts event;
+    event.type = type;
+    event.outcome = "info";
+    event.stage = "recovery";
+    event.call_id = row.call_id;
+    event.tenant = row.key.tenant;
+    event.principal = row.key.principal;
+    event.tool = row.key.tool;
+    event.action = row.action;
+    event.approval_id = row.approval_id;
+    event.has_key = !row.key.key.empty();
+    event.attempt = row.attempt;
+    event.detail = detail;
+    return AuditEvent(event);
+}
+
+}  // namespace
+
+AuditEvent event_of_giving_up(const CallRow& row) {
+    if (row.state == CallState::unknown)
+        return event_about(row, "tool_call.unknown", "Its owner ended while it ran.");
+    return event_about(row, "tool_call.gap", "Its owner ended before it was sent.");
+}
+
+AuditEvent event_of_take_over(const CallRow& row, const CallId& by) {
+    return event_about(row, "tool_call.gap",
+                       fmt::format("Call {} goes on with it.", base::Uuid{by}.to_string()));
+}
+
+}  // namespace callgate::ledger

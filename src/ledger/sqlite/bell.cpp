@@ -1,0 +1,41 @@
+#include "ledger/sqlite/bell.h"
+
+#include <utility>
+
+#include "ledger/sqlite/writer.h"
+
+namespace callgate::ledger {
+
+Bell::Bell() : thread_([this] { run(); }) {}
+
+Bell::~Bell() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        wanted_.notify_one();
+    }
+    thread_.join();
+}
+
+void Bell::ring(Jobs&& jobs) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(jobs));
+    wanted_.notify_one();
+}
+
+void Bell::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wanted_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
+        if (waiting_.empty()) return;
+        auto told = std::exchange(waiting_, {});
+        lock.unlock();
+        for (Jobs& jobs : told) {
+            for (auto& job : jobs) job->finish(nullptr);
+        }
+        told.clear();
+        lock.lock();
+    }
+}
+
+}  // namespace callgate::ledger
