@@ -51,7 +51,8 @@ Result<void> ApprovalTable::prepare(Access access) {
     all.add(votes_,
             "SELECT approver, approve, assurance, reason, at FROM votes WHERE approval_id = ?1 ORDER "
             "BY n");
-    all.add(count_, "SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved')");
+    all.add(count_,
+            "SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved') AND expires_at > ?1");
     if (access == Access::read_only) return all.done();
     all.add(insert_,
             "INSERT INTO approvals(id, tenant, requester, tool, digest, request_hash, state, created_at, "
@@ -162,10 +163,10 @@ Result<std::vector<Approval>> ApprovalTable::page(const ApprovalQuery& query, Ap
     }
 }
 
-Result<std::int64_t> ApprovalTable::count_undecided() {
-    auto found = count_.step();
+Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {
+    auto found = count_.bind(1, micros(now)).step();
     if (!found) return tl::unexpected(std::move(found.error()));
-    const std::int64_t count = *found ? count_.integer(0) : 0;
+    const auto count = static_cast<std::uint64_t>(*found ? count_.integer(0) : 0);
     count_.reset();
     return count;
 }

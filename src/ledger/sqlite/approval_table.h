@@ -41,7 +41,8 @@ public:
     /// The latest for this request, if it is open.
     Result<std::optional<Approval>> open_for(const base::Sha256Digest& request, ApprovalTime now);
     Result<std::vector<Approval>> page(const ApprovalQuery& query, ApprovalTime now);
-    Result<std::int64_t> count_undecided();
+    /// Those that may still be used or decided.
+    Result<std::uint64_t> count_open(ApprovalTime now);
 
     Result<void> insert(const Approval& approval, const base::Sha256Digest& request);
     Result<void> join(std::string_view call_id, std::string_view approval_id);

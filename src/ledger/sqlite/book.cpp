@@ -10,6 +10,21 @@ Result<void> Book::prepare() {
     return audit.prepare();
 }
 
+Result<bool> Book::make_room_for_approval() {
+    constexpr std::chrono::seconds kBetweenCounts{1};  // those that expire meanwhile can wait
+    if (open_approvals_ >= kept_.max_open_approvals) {
+        const base::WallTime now = time_->latest();
+        if (full_at_ && std::chrono::abs(now - *full_at_) < kBetweenCounts) return false;
+        auto count = approvals.count_open(now);
+        if (!count) return tl::unexpected(std::move(count.error()));
+        open_approvals_ = *count;
+        full_at_ = *count >= kept_.max_open_approvals ? std::optional(now) : std::nullopt;
+        if (full_at_) return false;
+    }
+    ++open_approvals_;
+    return true;
+}
+
 Result<std::uint64_t> Book::record(const AuditFacts& event, const SealedPayload* payload,
                                    const KeyNames& keys) {
     AuditFacts timed = event;

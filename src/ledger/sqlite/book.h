@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +32,7 @@ struct Retention {
     std::chrono::seconds key_ttl{24 * 3600};             ///< how long an outcome can be replayed
     std::chrono::seconds tombstone_ttl{30 * 24 * 3600};  ///< how long its key is refused after that
     std::chrono::seconds approval_ttl{24 * 3600};        ///< how long an approval is kept after its end
-    std::size_t max_open_approvals = 1'000'000;
+    std::size_t max_open_approvals = 1'000'000;          ///< then no more are opened
 
     Retention() {}
 };
@@ -68,6 +70,12 @@ public:
     /// The tree's nodes that became complete: with the transaction that completed them.
     Result<void> store_nodes() { return audit.append(chain_.take_nodes()); }
 
+    /// Whether another approval may be opened; if so, it counts from now on. Counts anew only where there may
+    /// be too many, and not each time they are.
+    Result<bool> make_room_for_approval();
+    /// There may be room again.
+    void approval_decided() noexcept { full_at_.reset(); }
+
     /// To be told after the commit.
     struct News {
         std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
@@ -87,6 +95,9 @@ private:
     AuditChain chain_;
     Retention kept_;
     ChainHead head_before_;
+    // Or fewer; not known at first.
+    std::uint64_t open_approvals_ = std::numeric_limits<std::uint64_t>::max();
+    std::optional<base::WallTime> full_at_;  // when they were counted last, and too many
     News news_;
 };
 

@@ -86,6 +86,7 @@ Result<ApprovalVerdict> use_approval(Book& book, const ApprovalUse& use, const C
         consume(approval, ConsumeRequest(row.key.tenant, row.key.principal, use.digest, text_of(row.call_id)),
                 book.time().latest());
     if (verdict != ApprovalVerdict::ok) return verdict;
+    book.approval_decided();
     auto stored = book.approvals.update(approval, before, approval.votes.size());
     if (!stored) return pass_on(stored.error());
     if (!*stored) return out_of_step("approval use");
@@ -102,6 +103,7 @@ tl::unexpected<Error> no_such_approval(std::string_view id) {
 
 Result<void> store_decision(Book& book, const Approval& approval, ApprovalState before, std::size_t votes,
                             AuditEvent& event) {
+    book.approval_decided();
     auto stored = book.approvals.update(approval, before, votes);
     if (!stored) return pass_on(stored.error());
     if (!*stored) return out_of_step("approval");
@@ -308,6 +310,15 @@ Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprov
         reply.error = Error(ErrorCode::internal,
                             fmt::format("'{}' cannot be the id of a new approval.", request.approval.id),
                             {{"reason", "bad_approval_id"}});
+        return {};
+    }
+    auto room = book_->make_room_for_approval();
+    if (!room) return pass_on(room.error());
+    if (!*room) {
+        reply.error =
+            Error(ErrorCode::ledger_unavailable,
+                  "Too many approvals wait for a decision already. Decide or withdraw some of them.",
+                  {{"reason", "approvals_full"}, {"limit", book_->kept().max_open_approvals}});
         return {};
     }
     Approval approval = request.approval;

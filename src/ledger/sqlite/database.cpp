@@ -1,5 +1,6 @@
 #include "ledger/sqlite/database.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -47,6 +48,11 @@ Explanation explain(int code) {
 
 bool has_reason(const Error& error, std::string_view reason) noexcept {
     const auto* found = error.details.if_contains("reason");
+        case SQLITE_TOOBIG:
+            return {
+                "too_large",
+                "It is larger than the ledger keeps. Make results, arguments and approvals smaller, or raise "
+                "the limit."};
     return found != nullptr && found->is_string() && std::string_view(found->get_string()) == reason;
 }
 
@@ -74,15 +80,16 @@ bool is_disk_full(const Error& error) noexcept {
     return has_reason(error, "disk_full");
 }
 
-bool is_conflict(const Error& error) noexcept {
-    return has_reason(error, "conflict");
+bool is_own_fault(const Error& error) noexcept {
+    return has_reason(error, "conflict") || has_reason(error, "too_large");
 }
 
 Statement::~Statement() {
     sqlite3_finalize(raw_);
 }
 
-Statement::Statement(Statement&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+Statement::Statement(Statement&& other) noexcept
+    : raw_(std::exchange(other.raw_, nullptr)), too_large_(other.too_large_) {}
 
 Statement& Statement::operator=(Statement&& other) noexcept {
     if (this != &other) {
@@ -95,18 +102,27 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 Statement& Statement::bind(int index, std::int64_t value) {
     require(sqlite3_bind_int64(raw_, index, value));
     return *this;
+        too_large_ = other.too_large_;
 }
 
 Statement& Statement::bind(int index, std::string_view text) {
     // A null pointer would be NULL instead of the empty text.
-    require(sqlite3_bind_text64(raw_, index, text.data() == nullptr ? "" : text.data(), text.size(),
-                                SQLITE_STATIC, SQLITE_UTF8));
+void Statement::bound(int code) {
+    if (code == SQLITE_TOOBIG) {
+        too_large_ = true;
+    } else {
+        require(code);
+    }
+}
+
+    bound(sqlite3_bind_text64(raw_, index, text.data() == nullptr ? "" : text.data(), text.size(),
+                              SQLITE_STATIC, SQLITE_UTF8));
     return *this;
 }
 
 Statement& Statement::bind_blob(int index, std::string_view bytes) {
-    require(sqlite3_bind_blob64(raw_, index, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
-                                SQLITE_STATIC));
+    bound(sqlite3_bind_blob64(raw_, index, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
+                              SQLITE_STATIC));
     return *this;
 }
 
@@ -116,7 +132,7 @@ Statement& Statement::bind_null(int index) {
 }
 
 Result<bool> Statement::step() {
-    const int code = sqlite3_step(raw_);
+    const int code = too_large_ ? SQLITE_TOOBIG : sqlite3_step(raw_);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) {
         reset();
@@ -145,6 +161,7 @@ bool Statement::is_null(int column) const noexcept {
 }
 
 std::int64_t Statement::integer(int column) const noexcept {
+    too_large_ = false;
     return sqlite3_column_int64(raw_, column);
 }
 
@@ -188,6 +205,11 @@ Result<Database> Database::open(const std::string& path, Access access, const ch
     sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     return opened;
+}
+
+void Database::limit_records(std::size_t bytes) {
+    constexpr std::size_t kMost = 1'000'000'000;  // SQLite's own
+    sqlite3_limit(raw_, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(bytes, kMost)));
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {

@@ -2,7 +2,7 @@
 //
 // Every failure is ledger_unavailable with details {reason, sqlite, operation}; the reason tells what can be
 // done: disk_full, sync_failed (what was written last may or may not be there), read_only, locked, damaged,
-// not_a_database, io_error, conflict (a constraint), sqlite.
+// not_a_database, io_error, conflict (a constraint), too_large, sqlite.
 //
 // Threads: a connection and its statements belong to one thread at a time.
 #pragma once
@@ -23,8 +23,8 @@ namespace callgate::ledger {
 bool is_sync_failure(const Error& error) noexcept;
 /// Whether it may be tried again when there is room.
 bool is_disk_full(const Error& error) noexcept;
-/// Whether it came from one statement and says nothing about the disk.
-bool is_conflict(const Error& error) noexcept;
+/// Whether it is about what one statement wanted, and says nothing about the disk.
+bool is_own_fault(const Error& error) noexcept;
 
 class Statement {
 public:
@@ -35,7 +35,8 @@ public:
     Statement(const Statement&) = delete;
     Statement& operator=(const Statement&) = delete;
 
-    /// Parameters from 1; what they refer to must live until the next reset(). Faults of ours abort.
+    /// Parameters from 1; what they refer to must live until the next reset(). Faults of ours abort; what is
+    /// too large is told by the next step().
     Statement& bind(int index, std::int64_t value);
     Statement& bind(int index, std::string_view text);
     Statement& bind_blob(int index, std::string_view bytes);
@@ -61,8 +62,10 @@ public:
 private:
     friend class Database;
     explicit Statement(sqlite3_stmt* raw) noexcept : raw_(raw) {}
+    void bound(int code);
 
     sqlite3_stmt* raw_ = nullptr;
+    bool too_large_ = false;  // something that was bound
 };
 
 enum class Access : std::uint8_t { read_write, read_only };
@@ -78,6 +81,8 @@ public:
 
     /// Made if it is missing and `access` allows it. `vfs`: the name of another file layer, for tests.
     static Result<Database> open(const std::string& path, Access access, const char* vfs = nullptr);
+    /// What is larger, by itself or as a row, is refused: too_large.
+    void limit_records(std::size_t bytes);
 
     Result<Statement> prepare(std::string_view sql);
     /// One or more statements; rows they give are not looked at.

@@ -98,6 +98,7 @@ Result<void> SqliteLedger::Engine::open_database() {
     auto opened = Database::open(path(), Access::read_write, options.vfs);
     if (!opened) return tl::unexpected(std::move(opened.error()));
     database = std::move(*opened);
+    database.limit_records(options.max_record_bytes);
     sqlite3_busy_timeout(database.raw(), kBusyMilliseconds);
     if (sqlite3_db_readonly(database.raw(), "main") == 1) {
         return refused("read_only", fmt::format("'{}' may not be written. Change that.", path()));

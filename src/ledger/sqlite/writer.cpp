@@ -22,7 +22,7 @@ std::string_view reason_of(const Error& error) noexcept {
 
 // It came from SQLite and is about the file, not about what one job wanted.
 bool concerns_the_disk(const Error& error) noexcept {
-    return error.details.contains("sqlite") && !is_conflict(error);
+    return error.details.contains("sqlite") && !is_own_fault(error);
 }
 
 // After these nobody knows what is on the disk.
