@@ -21,6 +21,10 @@ Explanation explain(int code) {
                 "The disk did not confirm what was written. Look after the disk, then start again: the "
                 "ledger recovers by itself."};
     }
+    if (code == SQLITE_CANTOPEN_SYMLINK) {
+        return {"symbolic_link",
+                "The ledger's file is a symbolic link, which is not followed. Put the file itself there."};
+    }
     switch (code & 0xFF) {
         case SQLITE_FULL:
             return {"disk_full",
@@ -41,6 +45,11 @@ Explanation explain(int code) {
         case SQLITE_CANTOPEN:
             return {"cannot_open", "The ledger's file cannot be opened. Check its directory's permissions."};
         case SQLITE_IOERR: return {"io_error", "The disk failed. Look after it, then start again."};
+        case SQLITE_TOOBIG:
+            return {
+                "too_large",
+                "It is larger than the ledger keeps. Make results, arguments and approvals smaller, or raise "
+                "the limit."};
         case SQLITE_CONSTRAINT: return {"conflict", "This is a fault of the program; please report it."};
         default: return {"sqlite", "This may be a fault of the program; please report it."};
     }
@@ -48,11 +57,6 @@ Explanation explain(int code) {
 
 bool has_reason(const Error& error, std::string_view reason) noexcept {
     const auto* found = error.details.if_contains("reason");
-        case SQLITE_TOOBIG:
-            return {
-                "too_large",
-                "It is larger than the ledger keeps. Make results, arguments and approvals smaller, or raise "
-                "the limit."};
     return found != nullptr && found->is_string() && std::string_view(found->get_string()) == reason;
 }
 
@@ -95,18 +99,11 @@ Statement& Statement::operator=(Statement&& other) noexcept {
     if (this != &other) {
         sqlite3_finalize(raw_);
         raw_ = std::exchange(other.raw_, nullptr);
+        too_large_ = other.too_large_;
     }
     return *this;
 }
 
-Statement& Statement::bind(int index, std::int64_t value) {
-    require(sqlite3_bind_int64(raw_, index, value));
-    return *this;
-        too_large_ = other.too_large_;
-}
-
-Statement& Statement::bind(int index, std::string_view text) {
-    // A null pointer would be NULL instead of the empty text.
 void Statement::bound(int code) {
     if (code == SQLITE_TOOBIG) {
         too_large_ = true;
@@ -115,6 +112,13 @@ void Statement::bound(int code) {
     }
 }
 
+Statement& Statement::bind(int index, std::int64_t value) {
+    require(sqlite3_bind_int64(raw_, index, value));
+    return *this;
+}
+
+Statement& Statement::bind(int index, std::string_view text) {
+    // A null pointer would be NULL instead of the empty text.
     bound(sqlite3_bind_text64(raw_, index, text.data() == nullptr ? "" : text.data(), text.size(),
                               SQLITE_STATIC, SQLITE_UTF8));
     return *this;
@@ -154,6 +158,7 @@ Result<std::int64_t> Statement::run() {
 
 void Statement::reset() noexcept {
     sqlite3_reset(raw_);
+    too_large_ = false;
 }
 
 bool Statement::is_null(int column) const noexcept {
@@ -161,7 +166,6 @@ bool Statement::is_null(int column) const noexcept {
 }
 
 std::int64_t Statement::integer(int column) const noexcept {
-    too_large_ = false;
     return sqlite3_column_int64(raw_, column);
 }
 
@@ -193,18 +197,32 @@ Database& Database::operator=(Database&& other) noexcept {
     return *this;
 }
 
-Result<Database> Database::open(const std::string& path, Access access, const char* vfs) {
+Result<Database> Database::open(const char* name, int flags, const char* vfs) {
     sqlite3* raw = nullptr;
     // Each connection stays with one thread at a time, so SQLite need not lock it.
-    const int flags =
-        (access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
-        SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
-    const int code = sqlite3_open_v2(path.c_str(), &raw, flags, vfs);
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
+    const int code = sqlite3_open_v2(name, &raw, flags, vfs);
     Database opened(raw);
     if (code != SQLITE_OK) return tl::unexpected(sqlite_error(raw, code, "open its file"));
     sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     return opened;
+}
+
+Result<Database> Database::open(const std::string& path, Access access, const char* vfs) {
+    return open(
+        path.c_str(),
+        access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+}
+
+Result<Database> Database::open_alone(const std::string& path, const char* vfs) {
+    std::string name = "file:";
+    for (const char c : path) {
+        const bool special = c == '%' || c == '?' || c == '#';
+        special ? name += fmt::format("%{:02x}", static_cast<unsigned char>(c)) : name += c;
+    }
+    name += "?immutable=1";
+    return open(name.c_str(), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs);
 }
 
 void Database::limit_records(std::size_t bytes) {

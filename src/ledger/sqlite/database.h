@@ -2,7 +2,7 @@
 //
 // Every failure is ledger_unavailable with details {reason, sqlite, operation}; the reason tells what can be
 // done: disk_full, sync_failed (what was written last may or may not be there), read_only, locked, damaged,
-// not_a_database, io_error, conflict (a constraint), too_large, sqlite.
+// not_a_database, symbolic_link, io_error, conflict (a constraint), too_large, sqlite.
 //
 // Threads: a connection and its statements belong to one thread at a time.
 #pragma once
@@ -81,6 +81,9 @@ public:
 
     /// Made if it is missing and `access` allows it. `vfs`: the name of another file layer, for tests.
     static Result<Database> open(const std::string& path, Access access, const char* vfs = nullptr);
+    /// To look at what is in the file itself, as if there were no log beside it. Takes no locks, and when it
+    /// is closed, this process has none on the file any more.
+    static Result<Database> open_alone(const std::string& path, const char* vfs = nullptr);
     /// What is larger, by itself or as a row, is refused: too_large.
     void limit_records(std::size_t bytes);
 
@@ -97,6 +100,7 @@ public:
 
 private:
     explicit Database(sqlite3* raw) noexcept : raw_(raw) {}
+    static Result<Database> open(const char* name, int flags, const char* vfs);
 
     sqlite3* raw_ = nullptr;
 };

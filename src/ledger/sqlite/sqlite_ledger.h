@@ -135,6 +135,7 @@ public:
 
 private:
     explicit SqliteLedger(std::unique_ptr<Engine> engine);
+    Result<Object> copy_to(const std::string& path, const WorkProgress& progress);
 
     std::unique_ptr<Engine> engine_;
 };

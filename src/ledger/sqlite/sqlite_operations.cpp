@@ -204,7 +204,6 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
 }
 
 Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress& progress) {
-    constexpr int kPagesAtOnce = 1'000;
     CALLGATE_FAILPOINT_RETURN("ledger.before_backup");
     if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
     const auto made = engine_->options.files->open(path, os::OpenMode::create_exclusive);
@@ -217,7 +216,7 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
     }
     auto from = engine_->open_reader();
     if (!from) return tl::unexpected(std::move(from.error()));
-    auto to = Database::open(path, Access::read_write);
+    auto to = Database::open(path, Access::read_write, engine_->options.vfs);
     if (!to) return tl::unexpected(std::move(to.error()));
     sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from->raw(), "main");
     if (copy == nullptr) return tl::unexpected(sqlite_error(to->raw(), sqlite3_errcode(to->raw()), "copy"));
@@ -231,13 +230,8 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
         if (code != SQLITE_OK) break;
     }
     sqlite3_backup_finish(copy);
-    if (stopped || code != SQLITE_DONE) {
-        Error error =
-            stopped ? called_off("backup").value() : sqlite_error(to->raw(), code, "write the backup");
-        *to = Database();
-        (void)engine_->options.files->unlink(path);
-        return tl::unexpected(std::move(error));
-    }
+    if (stopped) return called_off("backup");
+    if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to->raw(), code, "write the backup"));
     const auto bytes =
         to->integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     CALLGATE_FAILPOINT_RETURN("ledger.after_backup");
@@ -252,6 +246,13 @@ Result<Object> SqliteLedger::collect() {
     std::int64_t all = 0;
     for (;;) {
         const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
+    auto copied = copy_to(path, progress);
+    if (!copied) (void)engine_->options.files->unlink(path);
+    return copied;
+}
+
+Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
+    constexpr int kPagesAtOnce = 1'000;
         if (!done) return tl::unexpected(done.error());
         all += *done;
         if (*done == 0) return Object{{"collected", all}};

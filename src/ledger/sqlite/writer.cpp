@@ -25,10 +25,11 @@ bool concerns_the_disk(const Error& error) noexcept {
     return error.details.contains("sqlite") && !is_own_fault(error);
 }
 
-// After these nobody knows what is on the disk.
+// After these nobody knows what is on the disk, or it is known to be wrong.
 bool ends_all(const Error& error) noexcept {
-    return is_sync_failure(error) || reason_of(error) == "io_error" || reason_of(error) == "out_of_step" ||
-           reason_of(error) == "after_commit";
+    const std::string_view reason = reason_of(error);
+    return is_sync_failure(error) || reason == "io_error" || reason == "out_of_step" ||
+           reason == "after_commit" || (reason == "damaged" && error.details.contains("sqlite"));
 }
 
 Error stopped_for_good(const Error& why) {
