@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "ledger/audit/read_event.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/log_check.h"
 
 namespace callgate::ledger {
 
@@ -48,6 +49,7 @@ Result<void> AuditTable::prepare() {
     all.add(event_, "INSERT INTO audit(seq, hash, event, call_id, trace) VALUES(?1, ?2, ?3, ?4, ?5)");
     all.add(payload_, "INSERT INTO audit_payloads(seq, field, salt, body) VALUES(?1, ?2, ?3, ?4)");
     all.add(node_, "INSERT INTO audit_nodes(level, place, hash) VALUES(?1, ?2, ?3)");
+    all.add(mark_, "INSERT OR REPLACE INTO meta(name, value) VALUES('log_begin', ?1)");
     all.add(checkpoint_, "INSERT OR REPLACE INTO checkpoints(size, note) VALUES(?1, ?2)");
     all.add(erase_, "DELETE FROM audit_payloads WHERE seq IN (SELECT seq FROM audit WHERE call_id = ?1)");
     return all.done();
@@ -82,6 +84,11 @@ Result<void> AuditTable::append(std::span<const TreeNode> nodes) {
         if (auto done = ran(node_); !done) return done;
     }
     return {};
+}
+
+Result<void> AuditTable::set_mark(const ChainHead& head) {
+    const std::string mark = LogMark{head.size(), head.hash}.text();
+    return ran(mark_.bind(1, mark));
 }
 
 Result<void> AuditTable::add_checkpoint(std::uint64_t size, std::string_view note) {

@@ -36,6 +36,8 @@ public:
     Result<void> append(const ChainedEvent& event, const AuditFacts& facts,
                         std::span<const SealedPayload> ready = {});
     Result<void> append(std::span<const TreeNode> nodes);
+    /// See log_check.h.
+    Result<void> set_mark(const ChainHead& head);
     Result<void> add_checkpoint(std::uint64_t size, std::string_view note);
     /// The payloads of a call's events go. How many.
     Result<std::int64_t> erase(const CallId& call_id);
@@ -43,7 +45,7 @@ public:
 private:
     Database* database_;
     const base::SealKey* key_;
-    Statement event_, payload_, node_, checkpoint_, erase_;
+    Statement event_, payload_, node_, mark_, checkpoint_, erase_;
 };
 
 class SqliteAuditReader final : public AuditReader {

@@ -10,6 +10,14 @@ Result<void> Book::prepare() {
     return audit.prepare();
 }
 
+Result<void> Book::store_end() {
+    if (sqlite3_total_changes64(database_->raw()) == changes_before_) return {};
+    if (auto stored = audit.append(chain_.take_nodes()); !stored) return stored;
+    if (log_is_marked_) return {};
+    marks_log_ = true;
+    return audit.set_mark(chain_.head());
+}
+
 Result<bool> Book::make_room_for_approval() {
     constexpr std::chrono::seconds kBetweenCounts{1};  // those that expire meanwhile can wait
     if (open_approvals_ >= kept_.max_open_approvals) {

@@ -67,8 +67,12 @@ public:
     /// One after the other; the payload belongs to the last. The number of the first; 0 if there are none.
     Result<std::uint64_t> record(const std::vector<AuditEvent>& events,
                                  const SealedPayload* payload = nullptr);
-    /// The tree's nodes that became complete: with the transaction that completed them.
-    Result<void> store_nodes() { return audit.append(chain_.take_nodes()); }
+    /// Before the commit: the tree's nodes that became complete and, if it may be the first transaction of a
+    /// log, whose that log is (log_check.h). Nothing if nothing was changed.
+    Result<void> store_end();
+    void committed() noexcept { log_is_marked_ = log_is_marked_ || marks_log_; }
+    /// It was moved into the file, so the next transaction may begin it anew.
+    void log_moved() noexcept { log_is_marked_ = false; }
 
     /// Whether another approval may be opened; if so, it counts from now on. Counts anew only where there may
     /// be too many, and not each time they are.
@@ -83,7 +87,11 @@ public:
     };
     News& news() noexcept { return news_; }
 
-    void begin() { head_before_ = chain_.head(); }
+    void begin() {
+        head_before_ = chain_.head();
+        changes_before_ = sqlite3_total_changes64(database_->raw());
+        marks_log_ = false;
+    }
     void undo() {
         chain_.rewind(head_before_);
         news_ = {};
@@ -95,6 +103,9 @@ private:
     AuditChain chain_;
     Retention kept_;
     ChainHead head_before_;
+    std::int64_t changes_before_ = 0;
+    bool log_is_marked_ = false;
+    bool marks_log_ = false;  // this transaction does
     // Or fewer; not known at first.
     std::uint64_t open_approvals_ = std::numeric_limits<std::uint64_t>::max();
     std::optional<base::WallTime> full_at_;  // when they were counted last, and too many

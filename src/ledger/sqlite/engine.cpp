@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/log_check.h"
 #include "ledger/sqlite/schema.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -95,6 +96,8 @@ Result<void> SqliteLedger::Engine::open_database() {
         return refused("not_a_database",
                        fmt::format("'{}' is not a file. Move it away, or name another directory.", path()));
     }
+    const auto log = files.stat(path() + "-wal");
+    const auto alone = log && log->size != 0 ? look_at_file_alone(path(), options.vfs) : std::nullopt;
     auto opened = Database::open(path(), Access::read_write, options.vfs);
     if (!opened) return tl::unexpected(std::move(opened.error()));
     database = std::move(*opened);
@@ -104,7 +107,9 @@ Result<void> SqliteLedger::Engine::open_database() {
         return refused("read_only", fmt::format("'{}' may not be written. Change that.", path()));
     }
     // First only looked at: another program's file is not touched.
-    if (auto fit = check_identity(database); !fit) return fit;
+    auto fit = check_identity(database);
+    if (fit && alone) fit = check_log(*alone, database);
+    if (!fit) return alone ? blame_log(std::move(fit)) : fit;
     if (auto set = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
                                     "wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = "
                                     "0; PRAGMA cache_size = -16384;");
@@ -295,7 +300,7 @@ Result<void> SqliteLedger::Engine::recover() {
             recovery.left_to_claims += done->left_to_claims;
             after = done->last;
             more = done->seen == kRecoveredAtOnce;
-            if (auto stored = book->store_nodes(); !stored) return stored;
+            if (auto stored = book->store_end(); !stored) return stored;
             return database.execute("COMMIT");
         };
         if (auto done = step(); !done) {

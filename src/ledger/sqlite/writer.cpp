@@ -277,9 +277,10 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
     if (companion_ != nullptr) {
         if (auto ready = companion_->before_commit(clerk_); !ready) return ready;
     }
-    if (auto stored = book.store_nodes(); !stored) return stored;
+    if (auto stored = book.store_end(); !stored) return stored;
     CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
     if (auto done = book.database().execute("COMMIT"); !done) return done;
+    book.committed();
     if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
         // It is on the disk, and the writer does not know: as after a failed sync.
         Error error = base::injected_error("ledger.after_commit", *action);
@@ -317,6 +318,7 @@ void Writer::tend_wal() {
         if (busy && counts_.wal_pages < options_.checkpoint_pages_max) return;
     }
     sqlite3* raw = clerk_.book().database().raw();
+    clerk_.book().log_moved();
     int code = SQLITE_OK;
     if (CALLGATE_FAILPOINT_ACTION("ledger.before_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
     if (code == SQLITE_OK)

@@ -1,0 +1,112 @@
+#include "ledger/sqlite/log_check.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "ledger/audit/chain.h"
+#include "ledger/sqlite/columns.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+tl::unexpected<Error> foreign_log() {
+    return fail(ErrorCode::ledger_unavailable,
+                "The log ledger.db-wal is not the one that belongs to ledger.db: it is of another ledger, or "
+                "of another time of this one. Restore both together, or move the log away if the file is "
+                "known to be whole without it. Nothing was changed.",
+                {{"reason", "foreign_log"}});
+}
+
+Result<std::optional<LogMark>> read_mark(Database& database) {
+    auto text = database.text_of("SELECT value FROM meta WHERE name = 'log_begin'");
+    if (!text) return tl::unexpected(std::move(text.error()));
+    return LogMark::read(*text);
+}
+
+Result<FileAlone> look(Database& database) {
+    FileAlone alone;
+    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    if (!chain) return tl::unexpected(std::move(chain.error()));
+    alone.chain_id = std::move(*chain);
+    auto mark = read_mark(database);
+    if (!mark) return tl::unexpected(std::move(mark.error()));
+    alone.mark = *mark;
+    auto last = database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
+    if (!last) return tl::unexpected(std::move(last.error()));
+    auto found = last->step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return alone;
+    alone.events = static_cast<std::uint64_t>(last->integer(0));
+    if (!copy_bytes(last->blob(1), alone.last)) return damaged_record("an audit event");
+    return alone;
+}
+
+}  // namespace
+
+std::string LogMark::text() const {
+    return fmt::format("{} {}", events, base::hex_encode(bytes_of(hash)));
+}
+
+std::optional<LogMark> LogMark::read(std::string_view text) {
+    LogMark mark;
+    const char* const end = text.data() + text.size();
+    const auto [space, wrong] = std::from_chars(text.data(), end, mark.events);
+    if (wrong != std::errc() || space == end || *space != ' ') return std::nullopt;
+    const auto hash = base::hex_decode({space + 1, end});
+    if (!hash || !copy_bytes(*hash, mark.hash)) return std::nullopt;
+    return mark;
+}
+
+std::optional<FileAlone> look_at_file_alone(const std::string& path, const char* vfs) {
+    auto database = Database::open_alone(path, vfs);
+    if (!database) return std::nullopt;
+    auto alone = look(*database);
+    if (!alone || alone->chain_id.empty()) return std::nullopt;
+    return std::move(*alone);
+}
+
+Result<void> check_log(const FileAlone& alone, Database& with_log) {
+    auto chain = with_log.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    if (!chain) return tl::unexpected(std::move(chain.error()));
+    if (*chain != alone.chain_id) return foreign_log();
+    auto mark = read_mark(with_log);
+    if (!mark) return tl::unexpected(std::move(mark.error()));
+    // A log that the file has had before is over: the file has the mark of a later one.
+    if (alone.mark && (!*mark || (*mark)->events < alone.mark->events)) return foreign_log();
+    auto events = with_log.prepare("SELECT seq, hash, event FROM audit WHERE seq >= ?1 ORDER BY seq");
+    if (!events) return tl::unexpected(std::move(events.error()));
+    events->bind(1, static_cast<std::int64_t>(alone.events));
+    base::Sha256 hasher;
+    base::Sha256Digest last = alone.events == 0 ? empty_head(alone.chain_id).hash : alone.last;
+    for (std::uint64_t number = alone.events == 0 ? 1 : alone.events;; ++number) {
+        auto found = events->step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) {
+            if (number <= alone.events) return foreign_log();
+            break;
+        }
+        base::Sha256Digest hash{};
+        if (!copy_bytes(events->blob(1), hash)) return damaged_record("an audit event");
+        if (static_cast<std::uint64_t>(events->integer(0)) != number) return foreign_log();
+        if (number != alone.events) last = next_hash(hasher, last, events->blob(2));
+        if (hash != last) return foreign_log();
+    }
+    if (!*mark || (*mark)->events == 0) return {};
+    auto marked = with_log.prepare("SELECT hash FROM audit WHERE seq = ?1");
+    if (!marked) return tl::unexpected(std::move(marked.error()));
+    auto found = marked->bind(1, static_cast<std::int64_t>((*mark)->events)).step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found || marked->blob(0) != bytes_of((*mark)->hash)) return foreign_log();
+    return {};
+}
+
+Result<void> blame_log(Result<void> read) {
+    const auto* reason = read ? nullptr : read.error().details.if_contains("reason");
+    if (reason != nullptr && *reason == "damaged") return foreign_log();
+    return read;
+}
+
+}  // namespace callgate::ledger
