@@ -152,20 +152,29 @@ Result<bool> CallTable::is_spent(const base::Sha256Digest& key_hash, base::WallT
     return found;
 }
 
-Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::size_t limit) {
+Result<std::vector<StoredCall>> CallTable::many(Statement& query) {
     std::vector<StoredCall> calls;
-    open_.bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit));
     for (;;) {
-        auto found = open_.step();
+        auto found = query.step();
         if (!found) return tl::unexpected(std::move(found.error()));
         if (!*found) return calls;
-        auto call = read(open_);
+        auto call = read(query);
         if (!call) {
-            open_.reset();
+            query.reset();
             return tl::unexpected(std::move(call.error()));
         }
         calls.push_back(std::move(*call));
     }
+}
+
+Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::size_t limit) {
+    return many(open_.bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
+}
+
+Result<std::vector<StoredCall>> CallTable::all_calls(const CallId& after, std::size_t limit) {
+    auto query = database_->prepare(select("WHERE call_id > ?1 ORDER BY call_id LIMIT ?2"));
+    if (!query) return tl::unexpected(std::move(query.error()));
+    return many(query->bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::optional<CallId>& before) {
@@ -185,18 +194,11 @@ Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::
     if (!query.principal.empty()) statement->bind(3, query.principal);
     if (before) statement->bind_blob(4, *before);
     statement->bind(5, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
-    std::vector<StoredCall> found;
-    for (;;) {
-        auto row = statement->step();
-        if (!row) return tl::unexpected(std::move(row.error()));
-        if (!*row) break;
-        auto call = read(*statement);
-        if (!call) return tl::unexpected(std::move(call.error()));
-        found.push_back(std::move(*call));
-    }
+    auto found = many(*statement);
+    if (!found) return tl::unexpected(std::move(found.error()));
     std::vector<CallRow> rows;
-    rows.reserve(found.size());
-    for (StoredCall& call : found) rows.push_back(std::move(call.row));
+    rows.reserve(found->size());
+    for (StoredCall& call : *found) rows.push_back(std::move(call.row));
     return rows;
 }
 

@@ -56,14 +56,7 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     if (!lock) return tl::unexpected(std::move(lock.error()));
     e.lock = std::move(*lock);
     if (auto opened = e.open_database(); !opened) return tl::unexpected(std::move(opened.error()));
-    if (e.options.key) {
-        e.key = std::move(e.options.key);
-    } else {
-        auto key = secrets::load_or_create_key(*e.options.files, *e.options.rng,
-                                               e.options.directory + "/ledger.key");
-        if (!key) return tl::unexpected(std::move(key.error()));
-        e.key = std::move(*key);
-    }
+    if (auto loaded = e.load_key(); !loaded) return tl::unexpected(std::move(loaded.error()));
     if (auto known = e.settle_identity(); !known) return tl::unexpected(std::move(known.error()));
     if (auto sound = e.check_file(e.recovery.unclean); !sound)
         return tl::unexpected(std::move(sound.error()));
@@ -86,15 +79,18 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
 Result<void> SqliteLedger::Engine::open_database() {
     // Made by us, so that it belongs to us alone; SQLite gives its log the same permissions.
     os::FileOps& files = *options.files;
-    if (const auto there = files.stat(path()); !there) {
-        if (os::error_number(there.error()) != ENOENT) return tl::unexpected(there.error());
+    const auto there = files.stat(path());
+    if (!there && os::error_number(there.error()) != ENOENT) return tl::unexpected(there.error());
+    if (there && there->kind != os::FileKind::regular) {
+        return refused("not_a_database",
+                       fmt::format("'{}' is not a file. Move it away, or name another directory.", path()));
+    }
+    if ((!there || there->size == 0) && has_signed()) return lost();
+    if (!there) {
         if (auto made = files.open(path(), os::OpenMode::create_exclusive); !made) {
             return refused("not_writable",
                            fmt::format("The ledger's file cannot be made. {}", made.error().message));
         }
-    } else if (there->kind != os::FileKind::regular) {
-        return refused("not_a_database",
-                       fmt::format("'{}' is not a file. Move it away, or name another directory.", path()));
     }
     const auto log = files.stat(path() + "-wal");
     const auto alone = log && log->size != 0 ? look_at_file_alone(path(), options.vfs) : std::nullopt;
@@ -123,6 +119,35 @@ Result<void> SqliteLedger::Engine::open_database() {
                                              path(), *mode));
     }
     return migrate(database);
+}
+
+// The key that signs a log is made only once the log has its place in the database.
+bool SqliteLedger::Engine::has_signed() const {
+    return options.files->stat(options.directory + "/audit.key").has_value();
+}
+
+tl::unexpected<Error> SqliteLedger::Engine::lost() const {
+    return refused("ledger_lost",
+                   fmt::format("There was a ledger in '{}', as its audit.key shows, and nothing of it is in "
+                               "ledger.db. Restore ledger.db, and ledger.db-wal if there was one. To begin "
+                               "anew, and give up what it knew, name another directory.",
+                               options.directory));
+}
+
+// A new key is made only for a new ledger: beside an old one it would hide that the right one is gone.
+Result<void> SqliteLedger::Engine::load_key() {
+    if (options.key) {
+        key = std::move(options.key);
+        return {};
+    }
+    const auto sealed_under = database.text_of("SELECT value FROM meta WHERE name = 'key_id'");
+    if (!sealed_under) return tl::unexpected(sealed_under.error());
+    const std::string file = options.directory + "/ledger.key";
+    auto loaded = sealed_under->empty() ? secrets::load_or_create_key(*options.files, *options.rng, file)
+                                        : secrets::load_key(*options.files, KeySource::file(file));
+    if (!loaded) return tl::unexpected(std::move(loaded.error()));
+    key = std::move(*loaded);
+    return {};
 }
 
 Result<void> SqliteLedger::Engine::put_meta(std::string_view name, std::string_view text) {
@@ -176,6 +201,7 @@ Result<void> SqliteLedger::Engine::settle_identity() {
         if (!*number) return tl::unexpected(number->error());
     }
     const bool fresh = chain->empty();
+    if (fresh && has_signed()) return lost();
     if (!fresh && *sealed_under != key->id()) {
         return refused("wrong_key",
                        fmt::format("The ledger in '{}' is sealed under key {}, and the key given is {}. Put "

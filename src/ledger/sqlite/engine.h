@@ -97,6 +97,9 @@ private:
     explicit Engine(SqliteOptions given) : options(std::move(given)) {}
 
     Result<void> open_database();
+    Result<void> load_key();
+    bool has_signed() const;
+    tl::unexpected<Error> lost() const;
     Result<void> settle_identity();
     Result<void> settle_retention();
     Result<void> check_file(bool unclean);

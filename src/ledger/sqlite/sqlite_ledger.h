@@ -72,7 +72,7 @@ struct RecoveryReport {
 class SqliteLedger final : public Ledger, public Operations {
 public:
     /// ledger_unavailable with details.reason: ledger_owned, network_filesystem, not_private, newer_schema,
-    /// foreign_database, not_a_database, damaged, read_only, wrong_key, …
+    /// foreign_database, not_a_database, symbolic_link, damaged, ledger_lost, read_only, wrong_key, …
     static Result<std::shared_ptr<SqliteLedger>> open(SqliteOptions options);
     ~SqliteLedger() override;
     SqliteLedger(const SqliteLedger&) = delete;

@@ -8,6 +8,7 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
 #include "ledger/sqlite/schema.h"
@@ -48,7 +49,7 @@ tl::unexpected<Error> called_off(std::string_view what) {
 
 // One part of a check after the other, which whoever waits for it can call off in the middle of a long query.
 struct Step {
-    static constexpr std::uint64_t kParts = 6;  // SQLite's own, and our rules
+    static constexpr std::uint64_t kParts = 7;  // SQLite's own, our rules, and each record
     static constexpr int kInstructions = 20'000;
 
     const WorkProgress& progress;
@@ -64,6 +65,35 @@ struct Step {
         sqlite3_progress_handler(connection.raw(), kInstructions, go_on, this);
     }
 };
+
+/// Every call, outcome and approval can be read, and is found under its own key.
+Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) {
+    constexpr std::size_t kAtOnce = 1'000;
+    for (CallId after{}; !step.stopped;) {
+        auto calls = reader.calls.all_calls(after, kAtOnce);
+        if (!calls) return tl::unexpected(std::move(calls.error()));
+        for (StoredCall& call : *calls) {
+            after = call.row.call_id;
+            const std::string id = base::Uuid{after}.to_string();
+            if (auto loaded = reader.calls.load_outcome(call); !loaded)
+                problems.emplace_back(fmt::format("the outcome of call {} cannot be read", id));
+            if (!call.holds_key) continue;
+            const auto found = reader.calls.by_key(hash_of(call.row.key));
+            if (!found || !*found || (*found)->row.call_id != after)
+                problems.emplace_back(fmt::format("call {} is not found under its key", id));
+        }
+        if (calls->size() < kAtOnce) break;
+    }
+    ApprovalQuery query;
+    query.limit = kAtOnce;
+    while (!step.stopped) {
+        auto approvals = reader.approvals.page(query, kAsWritten);
+        if (!approvals) return tl::unexpected(std::move(approvals.error()));
+        if (approvals->size() < kAtOnce) break;
+        query.before = approvals->back().id;
+    }
+    return {};
+}
 
 }  // namespace
 
@@ -198,6 +228,13 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
         if (step.stopped) return called_off("check");
         if (!done) return tl::unexpected(std::move(done.error()));
     }
+    ++step.done;
+    Reader reader(std::move(*connection), *engine_->key);
+    auto ready = reader.calls.prepare(Access::read_only);
+    if (ready) ready = reader.approvals.prepare(Access::read_only);
+    if (ready) ready = look_at_records(reader, problems, step);
+    if (step.stopped) return called_off("check");
+    if (!ready) problems.emplace_back(ready.error().message);
     if (progress) static_cast<void>(progress(Step::kParts, Step::kParts));
     const bool ok = problems.empty();
     return Object{{"ok", ok}, {"problems", std::move(problems)}};
@@ -214,6 +251,13 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
                           : made.error().message,
                     {{"reason", there ? "file_exists" : "not_writable"}, {"path", path}});
     }
+    auto copied = copy_to(path, progress);
+    if (!copied) (void)engine_->options.files->unlink(path);
+    return copied;
+}
+
+Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
+    constexpr int kPagesAtOnce = 1'000;
     auto from = engine_->open_reader();
     if (!from) return tl::unexpected(std::move(from.error()));
     auto to = Database::open(path, Access::read_write, engine_->options.vfs);
@@ -246,13 +290,6 @@ Result<Object> SqliteLedger::collect() {
     std::int64_t all = 0;
     for (;;) {
         const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
-    auto copied = copy_to(path, progress);
-    if (!copied) (void)engine_->options.files->unlink(path);
-    return copied;
-}
-
-Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
-    constexpr int kPagesAtOnce = 1'000;
         if (!done) return tl::unexpected(done.error());
         all += *done;
         if (*done == 0) return Object{{"collected", all}};
