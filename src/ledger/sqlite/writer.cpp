@@ -254,9 +254,9 @@ std::optional<Error> Writer::ended() const {
 }
 
 Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
-    CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
     Book& book = clerk_.book();
     book.begin();
+    CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
     if (auto begun = book.database().execute("BEGIN IMMEDIATE"); !begun) return begun;
     if (jobs.empty() && taken_count_ == 0 && trouble()) {
         // Only something written shows whether there is room again.
