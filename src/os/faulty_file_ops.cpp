@@ -1,12 +1,41 @@
 #include "os/faulty_file_ops.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
+#include "base/failpoint.h"
 #include "os/system_error.h"
 
 namespace callgate::os {
 namespace {
+
+std::optional<base::FailAction> failpoint(FileOp op) {
+    switch (op) {
+        case FileOp::open: return CALLGATE_FAILPOINT_ACTION("os.open");
+        case FileOp::read:
+        case FileOp::pread: return CALLGATE_FAILPOINT_ACTION("os.read");
+        case FileOp::write:
+        case FileOp::pwrite: return CALLGATE_FAILPOINT_ACTION("os.write");
+        case FileOp::fsync:
+        case FileOp::fdatasync: return CALLGATE_FAILPOINT_ACTION("os.sync");
+        case FileOp::rename: return CALLGATE_FAILPOINT_ACTION("os.rename");
+        case FileOp::unlink: return CALLGATE_FAILPOINT_ACTION("os.unlink");
+        case FileOp::lock: return CALLGATE_FAILPOINT_ACTION("os.lock");
+        case FileOp::truncate:
+        case FileOp::stat:
+        case FileOp::mkdir: break;
+    }
+    return std::nullopt;
+}
+
+FileFault fault_of(base::FailAction action) {
+    switch (action) {
+        case base::FailAction::enospc: return FileFault::fail_with(ENOSPC);
+        case base::FailAction::short_write: return FileFault::only(1);
+        default: return FileFault::fail_with(EIO);
+    }
+}
 
 std::string_view name_of(FileOp op) {
     constexpr std::array<std::string_view, kFileOpCount> kNames{
@@ -42,6 +71,10 @@ std::uint64_t FaultyFileOps::calls(FileOp op) const {
 }
 
 const FileFault* FaultyFileOps::due(FileOp op, FileFault& storage) {
+    if (const auto action = failpoint(op)) {
+        storage = fault_of(*action);
+        return &storage;
+    }
     const std::lock_guard lock(mutex_);
     const auto count = ++calls_[static_cast<std::size_t>(op)];
     for (const auto& armed : armed_) {

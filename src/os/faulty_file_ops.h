@@ -1,6 +1,7 @@
 // A disk that fails when told to: passes every call on to another FileOps, except the chosen ones.
 //
 // For tests. A failed call does nothing; a short one does a part, as a full disk or a signal would have it.
+// Each kind of call is a failpoint, too.
 //
 // Threads: may be used from any thread.
 #pragma once
