@@ -10,6 +10,7 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
 KILLS ?= 10000
+HITS ?= 4
 SEED ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
@@ -63,6 +64,26 @@ canary: ## a known secret is used, and looked for afterwards in files, logs, exp
 	@tools/setup.sh build test
 	@$(call build,fault,--target canary)
 	@build/fault/bin/canary
+
+.PHONY: failpoints
+failpoints: ## every failpoint × kill, error, full disk, short write, and what is left after each (HITS=4 moments)
+	@tools/setup.sh build test
+	@$(call build,fault,--target failpoint_sweep)
+	@tests/failpoints/run.py build/fault/bin/failpoint_sweep --hits $(HITS)
+
+.PHONY: disk-faults
+disk-faults: ## every call to the disk failed in every way, damaged files, 100,000 open approvals, a 50 MB result
+	@tools/setup.sh build test
+	@$(call build,fault,--target ledger_test)
+	@CALLGATE_EVERY_FAULT=1 CALLGATE_MANY_APPROVALS=100000 build/fault/bin/ledger_test \
+	    --gtest_brief=1 --gtest_filter='*EveryFault*:*EveryFileFault*:Large.*:DiskFaults.*:*BadFiles*:*Log*'
+
+.PHONY: clock-jumps
+clock-jumps: ## the clock set by a day or an hour every second while eight threads make calls (SECONDS=60)
+	@tools/setup.sh build test
+	@$(call build,fault,--target clock_jumps_threads_test)
+	@CALLGATE_CLOCK_SECONDS=$(SECONDS) build/fault/bin/clock_jumps_threads_test --gtest_brief=1 \
+	    --gtest_filter='*WhileCallsGoOn*' | grep -v '^\[\|^Running'
 
 .PHONY: schema-suite
 schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGATE_SCHEMA_SUITE=DIR)
@@ -151,6 +172,9 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) crash
 	@$(MAKE) approval-crash
 	@$(MAKE) canary
+	@$(MAKE) failpoints
+	@$(MAKE) disk-faults
+	@$(MAKE) clock-jumps
 	@$(MAKE) schema-suite
 	@$(MAKE) differential
 	@$(MAKE) audit-attacks
