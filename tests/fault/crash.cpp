@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
 #endif
     const std::string directory = fmt::format("{}/callgate-crash-{}", options->directory, ::getpid());
     std::filesystem::create_directories(directory);
+    if (!options->kept.empty()) std::filesystem::create_directories(options->kept);
     std::vector<LanePlan> plans(options->lanes);
     for (std::size_t i = 0; i < plans.size(); ++i) {
         plans[i].directory = directory;

@@ -154,7 +154,9 @@ TEST(DiskFaults, AFullDiskIsToldNothingIsHalfDoneAndServiceReturnsByItself) {
         while (desk.ledger->ready_to_record()) std::this_thread::yield();
         EXPECT_FALSE(desk.record("tool_call.succeeded", 8));
         EXPECT_FALSE(desk.claim(2, "k2").error);
-        EXPECT_TRUE(desk.settle(9).settled.accepted);
+        EXPECT_EQ(desk.state_of(9), CallState::succeeded) << "how it ended was not lost";
+        EXPECT_EQ(desk.events("tool_call.succeeded", 9), 1u);
+        EXPECT_FALSE(desk.settle(9).settled.accepted);
         EXPECT_TRUE(desk.vote("open"));
         EXPECT_EQ(faults_of(*desk.ledger), "");
         EXPECT_EQ(desk.events("tool_call.attempted", 2), 1u);

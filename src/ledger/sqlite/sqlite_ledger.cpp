@@ -1,6 +1,8 @@
 #include "ledger/sqlite/sqlite_ledger.h"
 
+#include <memory>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -12,6 +14,24 @@
 namespace callgate::ledger {
 
 namespace {
+
+/// An outcome that its caller was told could not be recorded: it is, as soon as there is room.
+class LateOutcome final : public WriteJob {
+public:
+    explicit LateOutcome(PreparedSettle settle) : settle_(std::move(settle)) {}
+
+    Result<void> apply(Clerk& clerk) override {
+        SettleReply unheard;
+        return clerk.settle(settle_, unheard);
+    }
+    void finish(const Error*) override {}
+    std::unique_ptr<WriteJob> left_over() override {
+        return std::make_unique<LateOutcome>(std::move(settle_));
+    }
+
+private:
+    PreparedSettle settle_;
+};
 
 /// A caller's request on its way through the writer: the reply is filled in, then the waiter is woken.
 template <class Request, class Answer>
@@ -29,6 +49,13 @@ public:
         Waiter* const waiter = waiter_;
         reply_->ready = true;
         waiter->wake();
+    }
+    std::unique_ptr<WriteJob> left_over() override {
+        if constexpr (std::is_same_v<Request, PreparedSettle>) {
+            return std::make_unique<LateOutcome>(std::move(request_));
+        } else {
+            return nullptr;
+        }
     }
 
 private:

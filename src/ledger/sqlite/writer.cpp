@@ -181,6 +181,7 @@ void Writer::run() {
             asleep_ = false;
         }
         Jobs jobs;
+        if (!stopping_ || !trouble_) jobs = std::exchange(left_over_, {});
         const std::size_t count = std::min(waiting_.size(), options_.max_batch);
         jobs.insert(jobs.end(), std::make_move_iterator(waiting_.begin()),
                     std::make_move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(count)));
@@ -300,7 +301,11 @@ void Writer::failed(Jobs& jobs, const Error& error) {
         ended_ = ends;
         counts_.refused += jobs.size();
     }
-    for (auto& job : jobs) job->finish(&told);
+    for (auto& job : jobs) {
+        job->finish(&told);
+        if (ends || left_over_.size() >= options_.max_waiting_jobs) continue;
+        if (auto rest = job->left_over()) left_over_.push_back(std::move(rest));
+    }
     jobs.clear();
 }
 

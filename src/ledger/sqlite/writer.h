@@ -6,8 +6,9 @@
 // begin again; if the disk fails, all of the commit fail, and none of them has happened. Events that need not
 // be on the disk at once (reads, refusals) ride along with the next commit, or make one after `batch_delay`.
 //
-// A full disk is told, and tried again until there is room. A failed sync ends it: what is on the disk is not
-// known, so nothing more is written until the next start has recovered (never a second sync).
+// A full disk is told, and tried again until there is room; how calls that were under way have ended is
+// written then. A failed sync ends it: what is on the disk is not known, so nothing more is written until the
+// next start has recovered (never a second sync).
 //
 // Threads: may be used from any thread. finish() of a job runs on the writer's thread or the bell's and must
 // be quick.
@@ -41,6 +42,9 @@ public:
     virtual Result<void> apply(Clerk& clerk) = 0;
     /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
     virtual void finish(const Error* error) = 0;
+    /// After finish(), if the disk was full: what must be written all the same once there is room, though
+    /// nobody waits for it any more. Null: nothing.
+    virtual std::unique_ptr<WriteJob> left_over() { return nullptr; }
 };
 
 struct WriterOptions {
@@ -140,7 +144,8 @@ private:
     bool ended_ = false;  // by a failed sync: for good
     Counts counts_;
 
-    Events taken_;  // the writer's own
+    Jobs left_over_;  // the writer's own, like the following
+    Events taken_;
     std::size_t taken_count_ = 0;
     Bell bell_;
     std::thread thread_;
