@@ -37,7 +37,7 @@ int flags_of(OpenMode mode) {
     switch (mode) {
         case OpenMode::read: return O_RDONLY;
         case OpenMode::read_write: return O_RDWR;
-        case OpenMode::create: return O_RDWR | O_CREAT;
+        case OpenMode::create: return O_RDWR | O_CREAT | O_NOFOLLOW;
         case OpenMode::create_exclusive: return O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
         case OpenMode::append: return O_WRONLY | O_CREAT | O_APPEND;
         case OpenMode::directory: return O_RDONLY | O_DIRECTORY;

@@ -24,7 +24,7 @@ namespace callgate::os {
 enum class OpenMode : std::uint8_t {
     read,
     read_write,        ///< must exist
-    create,            ///< read and write, made if missing
+    create,            ///< read and write, made if missing; not through a symbolic link
     create_exclusive,  ///< read and write, must not exist
     append,            ///< write at the end, made if missing
     directory,         ///< to sync or to lock

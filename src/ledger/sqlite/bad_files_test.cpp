@@ -198,6 +198,17 @@ TEST_F(BadFiles, WhatIsNoFileInItsPlaceIsRefused) {
     EXPECT_EQ(verdict_of_opening(), Verdict::correct);
 }
 
+TEST_F(BadFiles, ALockThatIsALinkIsNotFollowedAndWhatItPointsToIsNotTouched) {
+    const std::string elsewhere = desk.scratch.file("elsewhere");
+    write(elsewhere, "somebody's own");
+    fs::remove(file("ledger.lock"));
+    fs::create_symlink(elsewhere, file("ledger.lock"));
+    expect_refused("symbolic_link", "ledger.lock' is a symbolic link");
+    EXPECT_EQ(read(elsewhere), "somebody's own");
+    fs::remove(file("ledger.lock"));
+    EXPECT_EQ(verdict_of_opening(), Verdict::correct);
+}
+
 TEST_F(BadFiles, TheKeyOfAnotherLedgerIsRefusedAndTheRightOnePutsItRight) {
     Desk other;
     fill(other);

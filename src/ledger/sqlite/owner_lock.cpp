@@ -90,6 +90,13 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
     if (auto made = make_directory(files, directory); !made) return tl::unexpected(std::move(made.error()));
     if (auto fit = check_directory(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
     auto file = files.open(directory + "/ledger.lock", os::OpenMode::create);
+    if (!file && os::error_number(file.error()) == ELOOP) {
+        // It is emptied below: whoever put the link there must not choose which file that is.
+        return refused(
+            "symbolic_link", directory,
+            fmt::format("'{}/ledger.lock' is a symbolic link, which is not followed. Take it away.",
+                        directory));
+    }
     if (!file) {
         return refused("not_writable", directory,
                        fmt::format("The ledger's directory cannot be written. {}", file.error().message));
