@@ -51,6 +51,14 @@ char lowered(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+/// A person who decides as a user of the operating system has a mark before the name (control/asker.h).
+std::string_view bare_name(std::string_view name) noexcept {
+    constexpr std::string_view kUser = "user:";
+    name = trimmed(name);
+    if (!std::ranges::equal(name.substr(0, kUser.size()), kUser, {}, lowered)) return name;
+    return trimmed(name.substr(kUser.size()));
+}
+
 /// Where A3 is asked for a critical call, two people at A2 do.
 bool two_persons_do(const Approval& approval) noexcept {
     return approval.risk == Risk::critical && approval.assurance_needed == Assurance::a3;
@@ -115,7 +123,7 @@ std::string_view to_string(ApprovalVerdict verdict) noexcept {
 }
 
 bool same_person(std::string_view one, std::string_view other) noexcept {
-    return std::ranges::equal(trimmed(one), trimmed(other), {}, lowered, lowered);
+    return std::ranges::equal(bare_name(one), bare_name(other), {}, lowered, lowered);
 }
 
 bool is_open(const Approval& approval, ApprovalTime now) noexcept {

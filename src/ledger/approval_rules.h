@@ -66,7 +66,8 @@ ApprovalVerdict consume(Approval& approval, const ConsumeRequest& request, Appro
 /// approval_expired as for a vote. Who did is in the audit.
 Result<void> revoke(Approval& approval, ApprovalTime now);
 
-/// The same person: compared without surrounding spaces and without ASCII case.
+/// The same person: compared without surrounding spaces and without ASCII case. `user:ada`, as who decides
+/// through the control socket is called, is ada.
 bool same_person(std::string_view one, std::string_view other) noexcept;
 
 }  // namespace callgate::ledger

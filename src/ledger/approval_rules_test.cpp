@@ -236,8 +236,8 @@ Refusal refused_revoke(std::string name, std::string expected, Approval approval
 std::vector<Refusal> refusals() {
     std::vector<Refusal> all;
     // Nobody approves what they asked for, however they write their name.
-    for (const char* who :
-         {"agent", "Agent", "AGENT", "aGeNt", " agent", "agent ", "\tagent\n", "  AgEnT  ", "agent\r"}) {
+    for (const char* who : {"agent", "Agent", "AGENT", "aGeNt", " agent", "agent ", "\tagent\n", "  AgEnT  ",
+                            "agent\r", "user:agent", "User:Agent", " user: agent"}) {
         all.push_back(refused_vote("self-approval as '" + std::string(who) + "'", "denied/self_approval",
                                    asked(), by(who)));
     }
@@ -249,6 +249,10 @@ std::vector<Refusal> refusals() {
     Approval odd_requester = asked();
     odd_requester.requester = "  Agent ";
     all.push_back(refused_vote("self-approval, requester with spaces", "denied/self_approval", odd_requester,
+                               by("agent")));
+
+    odd_requester.requester = "user:agent";
+    all.push_back(refused_vote("self-approval, requester is a user", "denied/self_approval", odd_requester,
                                by("agent")));
 
     for (const char* who : {"", " ", "\t\n"}) {
