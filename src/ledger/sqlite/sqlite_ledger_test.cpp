@@ -171,6 +171,24 @@ TEST(SqliteLedger, ALargeFileIsCheckedWhileCallsGoOn) {
     }
 }
 
+TEST(SqliteLedger, ACheckIsRightThoughCallsEndWhileItLooks) {
+    constexpr std::uint64_t kCalls = 1'000;
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    for (std::uint64_t call = 1; call <= kCalls; ++call) desk.claim(call, "k" + std::to_string(call));
+    std::uint64_t freed = 0;
+    const auto report = desk.ledger->check([&](std::uint64_t done, std::uint64_t total) {
+        if (done != total - 1 || freed != 0) return true;
+        // It reads the calls now.
+        for (std::uint64_t call = 1; call <= kCalls; ++call)
+            freed += desk.settle(call, AttemptEnd::not_applied).settled.released ? 1u : 0u;
+        return true;
+    });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(freed, kCalls);
+    EXPECT_EQ(report->at("ok"), true) << json::write(report->at("problems")).substr(0, 200);
+}
+
 // Owners
 
 TEST(SqliteLedger, ASecondOwnerIsRefusedAndToldWhoOwnsIt) {

@@ -70,6 +70,8 @@ struct Step {
 Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) {
     constexpr std::size_t kAtOnce = 1'000;
     for (CallId after{}; !step.stopped;) {
+        // One snapshot for the calls and what belongs to them: they go on meanwhile.
+        if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
         auto calls = reader.calls.all_calls(after, kAtOnce);
         if (!calls) return tl::unexpected(std::move(calls.error()));
         for (StoredCall& call : *calls) {
@@ -82,6 +84,7 @@ Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) 
             if (!found || !*found || (*found)->row.call_id != after)
                 problems.emplace_back(fmt::format("call {} is not found under its key", id));
         }
+        if (auto ended = reader.database.execute("COMMIT"); !ended) return ended;
         if (calls->size() < kAtOnce) break;
     }
     ApprovalQuery query;
