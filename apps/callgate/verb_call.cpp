@@ -256,6 +256,13 @@ private:
                            approval.id, outcome.call_id(), same_ledger());
     }
 
+    // Where an earlier call with its key is the one that nobody knows of, that one.
+    static std::string unresolved_call(const Outcome& outcome) {
+        const std::string other =
+            outcome.error() != nullptr ? text_at(outcome.error()->details, "call_id") : std::string();
+        return other.empty() ? std::string(outcome.call_id()) : printable(other);
+    }
+
     // For a command line that is to be copied.
     std::string same_ledger() const {
         if (line_.ledger.empty()) return {};
@@ -312,7 +319,7 @@ private:
             if (durable_ && outcome.state() == State::unknown)
                 console_.err << fmt::format(
                     "  callgate calls resolve {}{} --applied --evidence '…'   (or --not-applied)\n",
-                    outcome.call_id(), same_ledger());
+                    unresolved_call(outcome), same_ledger());
             console_.err << std::flush;
         }
         if (!outcome.ok()) return;

@@ -276,6 +276,21 @@ TEST(VerbCall, AnUnknownOutcomeComesWithTheWayToResolveIt) {
     EXPECT_THAT(run({"fail", R"({"how": "lost"})"}).err, Not(HasSubstr("calls resolve")));
 }
 
+TEST(VerbCall, WhereAnEarlierCallWithTheKeyIsUnknownItIsThatOneThatCanBeResolved) {
+    const os::ScratchDir dir;
+    const std::vector<std::string> asked{"fail", R"({"how": "lost"})", "--key",
+                                         "k",    "--ledger",           dir.file("ledger")};
+    const auto told = [](const Ran& ran) {
+        const std::size_t at = ran.err.find("callgate calls resolve ");
+        return at == std::string::npos ? std::string() : ran.err.substr(at, ran.err.find(' ', at + 24) - at);
+    };
+    const std::string first = told(run(asked));
+    EXPECT_NE(first, "");
+    const Ran again = run(asked);
+    EXPECT_EQ(again.exit_code, 5);
+    EXPECT_EQ(told(again), first);
+}
+
 TEST(VerbCall, NeedsANameOrACallToResume) {
     EXPECT_EQ(run({}).exit_code, 2);
     EXPECT_EQ(run({"add", "{}", "--resume", "x"}).exit_code, 2);

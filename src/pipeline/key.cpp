@@ -1,10 +1,24 @@
 #include "pipeline/key.h"
 
 #include "base/encoding.h"
+#include "base/ids.h"
 #include "json/pointer.h"
 #include "ledger/digest.h"
 
 namespace callgate::pipeline {
+
+namespace {
+
+// The call that has the key, which is not this one: it is what a person has to resolve.
+std::string holder_of_key(const Call& call) {
+    const Special* const special = call.special_if();
+    if (special == nullptr) return {};
+    const CallId& claimed = special->claimed.row.call_id;
+    const CallId& holder = claimed != CallId{} ? claimed : special->peek.row.call_id;
+    return holder != CallId{} ? base::Uuid{holder}.to_string() : std::string();
+}
+
+}  // namespace
 
 ledger::KeyScope key_scope(const Call& call) {
     const Context& context = *call.request.context;
@@ -74,7 +88,7 @@ Error key_error(const Call& call, ledger::ClaimVerdict verdict) {
                     "The call with the idempotency key '" + key +
                         "' may or may not have taken effect, and is not run again until a person has "
                         "resolved it.",
-                    {{"reason", "unresolved"}}};
+                    {{"reason", "unresolved"}, {"call_id", holder_of_key(call)}}};
         default:
             return {ErrorCode::in_progress,
                     "The call with the idempotency key '" + key + "' is still running."};
