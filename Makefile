@@ -100,9 +100,12 @@ differential: ## generated schemas and instances against ajv (PAIRS=100000 SEED=
 .PHONY: audit-attacks
 audit-attacks: ## twelve ways to attack an audit log, found by both verifiers (TRIALS=1000 SEED=1)
 	@tools/setup.sh build test bench
-	@$(call build,bench,--target audit_attacks)
+	@$(call build,fault,--target crash)
+	@$(call build,bench,--target audit_attacks callgate_cli)
+	@rm -rf build/fault/crash-logs
+	@build/fault/bin/crash --kills 500 --seed $(or $(SEED),1) --lanes $(JOBS) --keep build/fault/crash-logs | grep RESULT
 	@python3 -B tests/audit/run.py build/bench/bin/audit_attacks --trials $(or $(TRIALS),1000) --seed $(or $(SEED),1) \
-	    --sample 20 --events 500000
+	    --sample 20 --events 500000 --crash-logs build/fault/crash-logs --callgate build/bench/bin/callgate
 
 .PHONY: bench-schema
 bench-schema: ## parse and validate, ours and ajv's, in one run
