@@ -80,6 +80,12 @@ struct CallRow {
     base::WallTime created_at{};
     base::WallTime ended_at{};
     base::WallTime expires_at{};  ///< of an end, then a tombstone remains; unknown ones never expire
+    CallId runs_as{};             ///< the call that took it over and goes on with it; zeros: nobody did
 };
+
+/// Whose id the events about it carry now.
+inline const CallId& runner_of(const CallRow& row) noexcept {
+    return row.runs_as == CallId() ? row.call_id : row.runs_as;
+}
 
 }  // namespace callgate::ledger

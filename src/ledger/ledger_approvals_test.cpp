@@ -96,6 +96,21 @@ TYPED_TEST(LedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
     EXPECT_THAT(b.ledger.approvals(ApprovalState::pending), IsEmpty());
 }
 
+TYPED_TEST(LedgerApprovals, AClockThatWasAheadAndIsSetBackLetsNoneLiveLonger) {
+    TypeParam b;
+    const base::WallTime right = b.clock.wall_now();
+    b.ask("before", "call-1");
+    b.clock.set_wall(right + 24h);
+    b.ask("ahead", "call-2", "other");
+    b.clock.set_wall(right);
+    EXPECT_EQ(b.ledger.approval("before")->state, ApprovalState::expired) << "early, to be safe";
+    EXPECT_EQ(b.ledger.approval("ahead")->state, ApprovalState::pending);
+    b.clock.advance(14min);
+    EXPECT_EQ(b.ledger.approval("ahead")->state, ApprovalState::pending);
+    b.clock.advance(2min);
+    EXPECT_EQ(b.ledger.approval("ahead")->state, ApprovalState::expired);
+}
+
 TYPED_TEST(LedgerApprovals, ARepeatOfTheSameRequestJoinsTheOpenApproval) {
     TypeParam b;
     b.ask("ap", "call-1");

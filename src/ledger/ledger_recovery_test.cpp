@@ -98,13 +98,33 @@ TYPED_TEST(LedgerRecovery, WhatBecomesOfADeadOwnersCallIsOnTheRecordUnderItsOwnI
     b.owner = b.ledger.register_owner();
     EXPECT_EQ(b.claim(4, "keyed", EffectClass::keyed).verdict, ClaimVerdict::claimed);
     EXPECT_EQ(b.claim(5, "unsafe").verdict, ClaimVerdict::unknown);
+    b.ledger.owner_gone(b.owner);
+    b.owner = b.ledger.register_owner();
+    EXPECT_EQ(b.claim(6, "keyed", EffectClass::keyed).row.call_id, call_id(1));
     std::map<std::string, std::vector<std::string>> told;
     for (const AuditEvent& seen : b.ledger.audit(""))
         told[std::string(seen.type)].push_back(base::Uuid{seen.call_id}.to_string());
     const auto id = [](std::uint64_t call) { return base::Uuid{call_id(call)}.to_string(); };
-    EXPECT_THAT(told["tool_call.attempted"], ElementsAre(id(1), id(2), id(3), id(4)));
+    EXPECT_THAT(told["tool_call.attempted"], ElementsAre(id(1), id(2), id(3), id(4), id(6)));
     EXPECT_THAT(told["tool_call.unknown"], ElementsAre(id(2)));
-    EXPECT_THAT(told["tool_call.gap"], ElementsAre(id(3), id(1))) << "freed, and taken over";
+    EXPECT_THAT(told["tool_call.gap"], ElementsAre(id(3), id(1), id(4)))
+        << "freed, taken over, and taken over again";
+}
+
+TYPED_TEST(LedgerRecovery, AKeyedCallIsNotSentAgainWhenItsKeyMayBeForgotten) {
+    TypeParam b;
+    b.claim(1, "unknown", EffectClass::keyed);
+    b.settle(1, AttemptEnd::ambiguous);
+    b.claim(2, "left", EffectClass::keyed);
+    b.claim_as(b.owner, 3, "unsent", EffectClass::keyed, false);
+    b.ledger.owner_gone(b.owner);
+    b.owner = b.ledger.register_owner();
+    b.clock.advance(25h);
+    EXPECT_EQ(b.peek("unknown").verdict, ClaimVerdict::unknown);
+    EXPECT_EQ(b.claim(4, "unknown", EffectClass::keyed).verdict, ClaimVerdict::unknown);
+    EXPECT_EQ(b.claim(5, "left", EffectClass::keyed).verdict, ClaimVerdict::unknown);
+    EXPECT_EQ(b.claim(6, "unsent", EffectClass::keyed).verdict, ClaimVerdict::claimed)
+        << "nobody has seen it yet";
 }
 
 TYPED_TEST(LedgerRecovery, AReadThatWasLostChangedNothingAndFreesItsKey) {

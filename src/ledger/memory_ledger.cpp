@@ -53,12 +53,18 @@ void wake_all(const std::vector<std::shared_ptr<Waiter>>& waiters) {
 
 MemoryLedger::MemoryLedger(const base::Clock& clock, Options options)
     : clock_(clock),
+      time_(clock),
+      key_ttl_(options.key_ttl),
       audit_(clock, options.audit_kept),
       calls_({options.key_ttl, options.tombstone_ttl, options.max_rows, options.max_tombstones}),
       approvals_(options.max_approvals, options.key_ttl) {}
 
 Standing MemoryLedger::standing(const Entry* entry, const KeyScope& key) const {
-    if (entry != nullptr) return {.row = &entry->row, .owner_alive = is_alive(entry->row.owner)};
+    if (entry != nullptr) {
+        return {.row = &entry->row,
+                .owner_alive = is_alive(entry->row.owner),
+                .stale = entry->row.created_at + key_ttl_ <= time_.latest()};
+    }
     return {.spent = calls_.is_spent(key, clock_.monotonic_now())};
 }
 
@@ -131,7 +137,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
         }
     }
     if (request.approval) {
-        const ApprovalTime wall = clock_.wall_now();
+        const ApprovalTime wall = time_.latest();
         Approval* approval = approvals_.find(request.approval->id, wall);
         reply.approval = approval == nullptr
                              ? ApprovalVerdict::not_found
@@ -227,8 +233,8 @@ Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& r
         return Io::done;
     }
     const std::lock_guard lock(mutex_);
-    const auto opened = approvals_.open(std::move(request.approval), request.fingerprint, request.lifetime,
-                                        clock_.wall_now());
+    const auto opened =
+        approvals_.open(std::move(request.approval), request.fingerprint, request.lifetime, time_.latest());
     if (!opened) {
         reply.error = opened.error();
         return Io::done;
@@ -267,18 +273,18 @@ void MemoryLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
 
 std::vector<Approval> MemoryLedger::approvals(std::optional<ApprovalState> state) {
     const std::lock_guard lock(mutex_);
-    return approvals_.list(state, clock_.wall_now());
+    return approvals_.list(state, time_.latest());
 }
 
 std::optional<Approval> MemoryLedger::approval(std::string_view id) {
     const std::lock_guard lock(mutex_);
-    const Approval* found = approvals_.find(id, clock_.wall_now());
+    const Approval* found = approvals_.find(id, time_.latest());
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::optional<Approval> MemoryLedger::approval_of_call(std::string_view call_id) {
     const std::lock_guard lock(mutex_);
-    const Approval* found = approvals_.by_call(call_id, clock_.wall_now());
+    const Approval* found = approvals_.by_call(call_id, time_.latest());
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
@@ -287,13 +293,13 @@ std::optional<Approval> MemoryLedger::open_approval_for(std::string_view tenant,
                                                         std::string_view idempotency_key) {
     const std::lock_guard lock(mutex_);
     const Approval* found =
-        approvals_.open_for(tenant, requester, fingerprint, idempotency_key, clock_.wall_now());
+        approvals_.open_for(tenant, requester, fingerprint, idempotency_key, time_.latest());
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
     const std::lock_guard lock(mutex_);
-    const ApprovalTime now = clock_.wall_now();
+    const ApprovalTime now = time_.latest();
     Approval* approval = approvals_.find(id, now);
     if (approval == nullptr) return no_such_approval(id);
     const Result<bool> counted = ledger::vote(*approval, std::move(vote), now);
@@ -304,7 +310,7 @@ Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent& 
 
 Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent& event) {
     const std::lock_guard lock(mutex_);
-    const ApprovalTime now = clock_.wall_now();
+    const ApprovalTime now = time_.latest();
     Approval* approval = approvals_.find(id, now);
     if (approval == nullptr) return no_such_approval(id);
     if (const auto revoked = ledger::revoke(*approval, now); !revoked) return tl::unexpected(revoked.error());

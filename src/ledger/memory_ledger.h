@@ -24,6 +24,7 @@
 #include "ledger/audit_ring.h"
 #include "ledger/call_book.h"
 #include "ledger/ledger.h"
+#include "ledger/ledger_time.h"
 
 namespace callgate::ledger {
 
@@ -96,6 +97,8 @@ private:
     bool is_alive(OwnerId owner) const { return owners_.contains(owner); }
 
     const base::Clock& clock_;
+    const LedgerTime time_;
+    const std::chrono::seconds key_ttl_;
     AuditRing audit_;
     std::mutex mutex_;  // before the audit's
     CallBook calls_;

@@ -73,6 +73,8 @@ public:
     virtual Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) = 0;
     virtual Result<std::vector<AttemptRow>> attempts(const CallId& call_id) = 0;
     virtual Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) = 0;
+    /// The clock that approvals end by.
+    virtual base::WallTime approval_time() = 0;
     /// Changes whenever an approval is opened, decided or used: for those who watch.
     virtual std::uint64_t approvals_version() = 0;
 

@@ -16,7 +16,7 @@ AuditEvent event_about(const CallRow& row, std::string_view type, std::string_vi
     event.type = type;
     event.outcome = "info";
     event.stage = "recovery";
-    event.call_id = row.call_id;
+    event.call_id = runner_of(row);
     event.tenant = row.key.tenant;
     event.principal = row.key.principal;
     event.tool = row.key.tool;

@@ -12,7 +12,7 @@ namespace callgate::ledger {
 
 /// Given up: `row` is as it was left, unknown or free again.
 AuditEvent event_of_giving_up(const CallRow& row);
-/// Another call with its key goes on with it: under the id of the first, which has no other end.
+/// Another call with its key goes on with it: under the id of who ran it before, who has no other end.
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by);
 
 }  // namespace callgate::ledger

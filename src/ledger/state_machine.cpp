@@ -35,12 +35,17 @@ CallRow as_new(CallRow row, base::WallTime now) noexcept {
     row.created_at = now;
     row.ended_at = {};
     row.expires_at = {};
+    row.runs_as = {};
     return row;
 }
 
 ClaimVerdict judge(const Standing& standing, const base::Sha256Digest& fingerprint) noexcept {
     if (standing.row == nullptr && standing.spent) return ClaimVerdict::key_expired;
-    return judge_claim(standing.row, fingerprint, standing.owner_alive);
+    const ClaimVerdict verdict = judge_claim(standing.row, fingerprint, standing.owner_alive);
+    if (verdict != ClaimVerdict::dead_owner || !standing.stale) return verdict;
+    const CallRow& row = *standing.row;
+    const bool sent = row.state != CallState::claimed || row.maybe_applied;
+    return sent && row.effect == EffectClass::keyed ? ClaimVerdict::unknown : verdict;
 }
 
 constexpr Settled kRefused{};
@@ -221,6 +226,7 @@ ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool disp
             row.ended_at = now;
         } else {
             row.policy_rev = claimant.policy_rev;
+            row.runs_as = claimant.call_id;
         }
     } else {
         row = as_new(std::move(claimant), now);

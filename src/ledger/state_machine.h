@@ -62,11 +62,13 @@ Settled give_up(CallRow& row, base::WallTime now) noexcept;
 /// What a claim is told after a take-over.
 ClaimVerdict verdict_after_take_over(const CallRow& row) noexcept;
 
-/// What stands under the key of a claim.
+/// What stands under the key of a claim. Where a keyed call was sent and is stale, whoever knew its key then
+/// may not know it now: it is not sent again, its outcome stays unknown.
 struct Standing {
     const CallRow* row = nullptr;  ///< null: none
     bool owner_alive = false;      ///< the row's
     bool spent = false;            ///< none, but a tombstone: used long ago
+    bool stale = false;            ///< begun so long ago that others may have forgotten its key
 };
 
 /// What a claim does: C1, C2 and, where it is asked for, C3, as one decision that a ledger stores as a whole.

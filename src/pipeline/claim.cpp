@@ -94,9 +94,7 @@ Step handle(Call& call) {
             // Dispatched on the record, but nothing was sent: settle says so, and the key is free again.
             if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
-        case ledger::ClaimVerdict::replay:
-            replay_stored(call, *call.special().claimed.row.outcome);
-            return Step::end;
+        case ledger::ClaimVerdict::replay: return replay_row(call, call.special().claimed.row);
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
             call.phase = kWaiting;

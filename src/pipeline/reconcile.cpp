@@ -93,7 +93,7 @@ AuditEvent event_about(const ledger::CallRow& row, std::string_view type, std::s
     event.type = type;
     event.outcome = outcome;
     event.stage = "reconcile";
-    event.call_id = row.call_id;
+    event.call_id = ledger::runner_of(row);
     event.attempt = row.attempt;
     event.has_key = !row.key.key.empty();
     event.approval_id = row.approval_id;

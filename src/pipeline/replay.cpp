@@ -53,8 +53,7 @@ Step replay(Call& call) {
                     case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
                     case ledger::ClaimVerdict::replay:
                         call.core->counters.replay.replayed.add();
-                        replay_stored(call, *call.special().peek.row.outcome);
-                        return Step::end;
+                        return replay_row(call, call.special().peek.row);
                     case ledger::ClaimVerdict::in_progress:
                         call.phase = kWaiting;
                         call.core->counters.replay.waited.add();

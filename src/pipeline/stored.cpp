@@ -73,7 +73,15 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call) {
     return stored;
 }
 
-void replay_stored(Call& call, const ledger::StoredOutcome& stored) {
+Step replay_row(Call& call, const ledger::CallRow& row) {
+    if (!row.outcome) {
+        return call.refuse(
+            Error(ErrorCode::ledger_unavailable,
+                  "This key was answered, and what was answered is not in the ledger any more. Check the "
+                  "ledger: callgate ledger check.",
+                  {{"reason", "outcome_missing"}}));
+    }
+    const ledger::StoredOutcome& stored = *row.outcome;
     call.outcome.state = State::replayed;
     call.outcome.succeeded = stored.succeeded;
     call.outcome.error = stored.error;
@@ -82,6 +90,7 @@ void replay_stored(Call& call, const ledger::StoredOutcome& stored) {
     call.outcome.approval_id = stored.approval_id;
     call.outcome.safe_new_key = stored.error && stored.error->code == ErrorCode::cancelled;
     call.note("replay", "replayed", "the key has been answered before");
+    return Step::end;
 }
 
 void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolReturn answer) {

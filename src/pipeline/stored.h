@@ -12,8 +12,8 @@ namespace callgate::pipeline {
 
 std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call);
 
-/// The call's outcome becomes that of an earlier call with the same key.
-void replay_stored(Call& call, const ledger::StoredOutcome& stored);
+/// The call's outcome becomes that of an earlier call with the same key, which has ended.
+Step replay_row(Call& call, const ledger::CallRow& row);
 
 /// An answer that came after the call had been given up: it settles the outcome if that was unknown, and the
 /// observers are told once it is on the record.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kDigestDigits = 64;
 
 Value shown(const Approval& approval, const Asked& asked) {
-    return {{"approval", to_json(approval, asked.clock.wall_now())}};
+    return {{"approval", to_json(approval, asked.operations.approval_time())}};
 }
 
 // Counts are of one owner's life, and the next one begins anew.
@@ -33,7 +33,7 @@ Result<Value> list(Asked& asked) {
     auto page = asked.operations.page_of_approvals(query);
     if (!page) return tl::unexpected(std::move(page.error()));
     Value next = cut_to_page(*page, limit, [](const Approval& last) { return last.id; });
-    const base::WallTime now = asked.clock.wall_now();
+    const base::WallTime now = asked.operations.approval_time();
     Array rows;
     for (const Approval& approval : *page) rows.push_back(summary_json(approval, now));
     return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", std::move(version)}};

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 struct Desk : Bench {
     TestLog log;
-    FakeOperations operations{ledger};
+    FakeOperations operations{ledger, clock};
     ControlService service{ledger, operations, clock};
 
     explicit Desk(std::uint64_t events) : log(events) { operations.log = &log.stored; }

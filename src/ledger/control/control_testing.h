@@ -20,7 +20,7 @@ namespace callgate::ledger::testing {
 /// Pages over a MemoryLedger; reports that say that they were asked for.
 class FakeOperations final : public Operations {
 public:
-    explicit FakeOperations(Ledger& ledger) : ledger_(ledger) {}
+    explicit FakeOperations(Ledger& ledger, const base::Clock& clock) : ledger_(ledger), clock_(clock) {}
 
     Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override {
         std::vector<CallRow> rows = ledger_.list(query.state);
@@ -52,6 +52,7 @@ public:
         if (all.size() > query.limit) all.resize(query.limit);
         return all;
     }
+    base::WallTime approval_time() override { return clock_.wall_now(); }
     std::uint64_t approvals_version() override { return ledger_.audit_count(); }
 
     Result<Object> stats() override { return Object{{"calls", ledger_.list({}).size()}}; }
@@ -86,6 +87,7 @@ public:
 
 private:
     Ledger& ledger_;
+    const base::Clock& clock_;
 };
 
 }  // namespace callgate::ledger::testing

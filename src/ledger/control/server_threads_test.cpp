@@ -36,7 +36,7 @@ std::string id_text(std::uint64_t number) {
 
 struct Served : Bench {
     os::ScratchDir dir;
-    FakeOperations operations{ledger};
+    FakeOperations operations{ledger, clock};
     ControlService service{ledger, operations, clock};
     std::unique_ptr<ControlServer> server;
 

@@ -22,7 +22,7 @@ std::string id_text(std::uint64_t number) {
 }
 
 struct Desk : Bench {
-    FakeOperations operations{ledger};
+    FakeOperations operations{ledger, clock};
     std::vector<std::string> told;
     ControlService service{ledger, operations, clock,
                            [this](const AuditEvent& event) { told.push_back(event.summary()); }};

@@ -19,11 +19,11 @@
 #include "base/rng.h"
 #include "base/seal.h"
 #include "ledger/audit/chain.h"
+#include "ledger/ledger_time.h"
 #include "ledger/sqlite/approval_table.h"
 #include "ledger/sqlite/audit_table.h"
 #include "ledger/sqlite/call_table.h"
 #include "ledger/sqlite/database.h"
-#include "ledger/sqlite/ledger_time.h"
 
 namespace callgate::ledger {
 
@@ -36,6 +36,11 @@ struct Retention {
 
     Retention() {}
 };
+
+/// Whether a call was begun longer ago than outcomes are kept.
+inline bool is_stale(const CallRow& row, const LedgerTime& time, const Retention& kept) {
+    return row.created_at + kept.key_ttl <= time.latest();
+}
 
 class Book {
 public:

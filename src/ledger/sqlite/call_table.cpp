@@ -18,7 +18,7 @@ constexpr std::string_view kArguments = "call-arguments";
 constexpr std::string_view kColumns =
     "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
     "maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, ended_at, "
-    "expires_at, result_ref, key_hash IS NOT NULL";
+    "expires_at, result_ref, key_hash IS NOT NULL, runs_as";
 
 std::string select(std::string_view rest) {
     return "SELECT " + std::string(kColumns) + " FROM calls " + std::string(rest);
@@ -49,7 +49,8 @@ Result<void> CallTable::prepare(Access access) {
     all.add(
         take_over_,
         "UPDATE calls SET epoch = epoch + 1, owner = ?2, state = ?3, maybe_applied = ?4, policy_rev = ?5, "
-        "ended_at = ?6, approval_id = ?10 WHERE call_id = ?1 AND state IN ('claimed', 'dispatched', "
+        "ended_at = ?6, approval_id = ?10, runs_as = ?11 WHERE call_id = ?1 AND state IN ('claimed', "
+        "'dispatched', "
         "'reconciling', 'unknown') AND state = ?7 AND epoch = ?8 AND owner = ?9");
     // C3: the fence.
     all.add(dispatch_,
@@ -113,6 +114,7 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     if (!row.is_null(19)) out.expires_at = time_of(row.integer(19));
     call.result_ref = row.integer(20);
     call.holds_key = row.integer(21) != 0;
+    if (!row.is_null(22) && !copy_bytes(row.blob(22), out.runs_as)) return damaged_record("a call");
     return call;
 }
 
@@ -169,6 +171,15 @@ Result<std::vector<StoredCall>> CallTable::many(Statement& query) {
 
 Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::size_t limit) {
     return many(open_.bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
+}
+
+Result<std::vector<StoredCall>> CallTable::unfinished_before(base::WallTime begun, std::size_t limit) {
+    // The states named as in the index of the open ones, or SQLite would not take it.
+    auto query = database_->prepare(select(
+        "WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown') AND state <> 'unknown' AND "
+        "created_at <= ?1 ORDER BY call_id LIMIT ?2"));
+    if (!query) return tl::unexpected(std::move(query.error()));
+    return many(query->bind(1, micros(begun)).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<StoredCall>> CallTable::all_calls(const CallId& after, std::size_t limit) {
@@ -264,6 +275,7 @@ Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
         .bind(8, before.epoch)
         .bind(9, static_cast<std::int64_t>(before.owner))
         .bind(10, after.approval_id);
+    after.runs_as == CallId() ? take_over_.bind_null(11) : take_over_.bind_blob(11, after.runs_as);
     bind_time(take_over_, 6, after.ended_at);
     return changed_one(take_over_);
 }

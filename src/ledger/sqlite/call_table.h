@@ -48,6 +48,8 @@ public:
     Result<bool> is_spent(const base::Sha256Digest& key_hash, base::WallTime now);
     /// Claimed, dispatched, reconciling and unknown ones with an id behind `after`, at most `limit`.
     Result<std::vector<StoredCall>> open_calls(const CallId& after, std::size_t limit);
+    /// Those of them that have no end, begun by then, oldest first.
+    Result<std::vector<StoredCall>> unfinished_before(base::WallTime begun, std::size_t limit);
     /// The same of all calls.
     Result<std::vector<StoredCall>> all_calls(const CallId& after, std::size_t limit);
     Result<std::vector<CallRow>> page(const CallQuery& query, const std::optional<CallId>& before);

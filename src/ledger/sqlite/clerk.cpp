@@ -145,10 +145,9 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     auto found = find_by_key(*book_, request.row.key, hash);
     if (!found) return pass_on(found.error());
     std::optional<StoredCall>& standing = found->call;
-    const ClaimDecision decision =
-        decide_claim(Standing{standing ? &standing->row : nullptr, standing && is_alive_(standing->row.owner),
-                              found->spent},
-                     request.row, request.dispatch, book_->time().wall());
+    const Standing stands{standing ? &standing->row : nullptr, standing && is_alive_(standing->row.owner),
+                          found->spent, standing && is_stale(standing->row, book_->time(), book_->kept())};
+    const ClaimDecision decision = decide_claim(stands, request.row, request.dispatch, book_->time().wall());
     reply.verdict = decision.verdict;
     reply.approval = ApprovalVerdict::ok;
     if (decision.definition_changed) {
@@ -178,9 +177,9 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     if (decision.store == ClaimDecision::Store::insert) {
         auto inserted = book_->calls.insert(row, row.key.key.empty() ? nullptr : &hash);
         if (!inserted) return pass_on(inserted.error());
-        if (!*inserted) {
-            return refuse("A call with this id is in the ledger already.", "call_id_taken",
-                          ErrorCode::internal);
+        if (!*inserted) {  // an approval was perhaps used above: all of it is undone
+            return fail(ErrorCode::internal, "A call with this id is in the ledger already.",
+                        {{"reason", "call_id_taken"}});
         }
     } else {
         // C2, and C3 as a statement of its own: each is fenced by what the row was before it.
@@ -325,7 +324,7 @@ Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprov
     approval.state = ApprovalState::pending;
     approval.votes.clear();
     approval.consumed_by.clear();
-    approval.created_at = now;
+    approval.created_at = book_->time().wall();
     approval.expires_at = now + std::clamp(request.lifetime, std::chrono::milliseconds(0), kLongestLife);
     if (auto stored = book_->approvals.insert(approval, hash); !stored) return stored;
     auto first = book_->record(request.events);
@@ -459,21 +458,16 @@ Result<std::int64_t> Clerk::collect(std::size_t limit) {
 // What was left to the next claim of its key, and no such claim came for as long as an outcome is kept:
 // perhaps its tool is another now, so that no request has its fingerprint any more.
 Result<std::int64_t> Clerk::give_up_left(base::WallTime begun_before, std::size_t limit) {
-    std::size_t given_up = 0;
-    for (CallId after{}; given_up < limit;) {
-        auto open = book_->calls.open_calls(after, limit);
-        if (!open) return pass_on(open.error());
-        for (const StoredCall& call : *open) {
-            const CallRow& row = call.row;
-            after = row.call_id;
-            if (is_end(row.state) || row.created_at > begun_before || is_alive_(row.owner)) continue;
-            auto state = give_up_call(*book_, call);
-            if (!state) return pass_on(state.error());
-            ++given_up;
-        }
-        if (open->size() < limit) break;
+    std::int64_t given_up = 0;
+    auto left = book_->calls.unfinished_before(begun_before, limit);
+    if (!left) return pass_on(left.error());
+    for (const StoredCall& call : *left) {
+        if (is_alive_(call.row.owner)) continue;
+        auto state = give_up_call(*book_, call);
+        if (!state) return pass_on(state.error());
+        ++given_up;
     }
-    return static_cast<std::int64_t>(given_up);
+    return given_up;
 }
 
 }  // namespace callgate::ledger

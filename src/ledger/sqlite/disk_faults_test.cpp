@@ -170,6 +170,23 @@ TEST(DiskFaults, AFullDiskIsToldNothingIsHalfDoneAndServiceReturnsByItself) {
     }
 }
 
+TEST(DiskFaults, AProbesVerdictThatFoundNoRoomLeavesNothingStuck) {
+    using Verdict = Reconciliation::Verdict;
+    for (const Verdict verdict : {Verdict::applied, Verdict::not_applied}) {
+        Desk desk;
+        ASSERT_FALSE(desk.open());
+        ASSERT_FALSE(desk.claim(1, "k1", EffectClass::verify).error);
+        ASSERT_FALSE(desk.settle(1, AttemptEnd::ambiguous, false).error);
+        ASSERT_EQ(desk.state_of(1), CallState::reconciling);
+        desk.vfs.inject(Op::write, File::log, Fault::full, 1, true);
+        EXPECT_EQ(reason_of(desk.conclude(1, 1, verdict).error), "disk_full");
+        desk.vfs.clear();
+        while (desk.ledger->ready_to_record()) std::this_thread::yield();
+        EXPECT_EQ(desk.state_of(1), verdict == Verdict::applied ? CallState::succeeded : CallState::unknown);
+        EXPECT_EQ(faults_of(*desk.ledger), "");
+    }
+}
+
 TEST(DiskFaults, WhereItIsSoConfiguredReadsGoOnUnrecordedWhileTheDiskIsFull) {
     Desk desk([](SqliteOptions& options) { options.reads_without_record = true; });
     ASSERT_FALSE(desk.open());

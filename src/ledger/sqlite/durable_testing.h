@@ -140,11 +140,12 @@ struct Desk {
         turn.wait_for(ledger->dispatch(std::move(asked), reply, turn));
         return reply;
     }
-    SettleReply settle(std::uint64_t call, AttemptEnd end = AttemptEnd::succeeded) {
+    SettleReply settle(std::uint64_t call, AttemptEnd end = AttemptEnd::succeeded, bool last = true) {
         SettleRequest asked;
         asked.call_id = call_id(call);
         asked.attempt = 1;
         asked.end = end;
+        asked.last = last;
         auto stored = std::make_shared<StoredOutcome>(*outcome(end == AttemptEnd::succeeded));
         stored->result.value = Object{{"answer", call}};
         stored->call_id = asked.call_id;

@@ -193,11 +193,12 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     auto sealed_under = database.text_of("SELECT value FROM meta WHERE name = 'key_id'");
     auto clean = database.integer_of("SELECT value FROM meta WHERE name = 'clean'");
     auto reached = database.integer_of("SELECT value FROM meta WHERE name = 'reached'");
+    auto latest = database.integer_of("SELECT value FROM meta WHERE name = 'latest'");
     auto boots = database.integer_of("SELECT value FROM meta WHERE name = 'boots'");
     for (const auto* text : {&chain, &sealed_under}) {
         if (!*text) return tl::unexpected(text->error());
     }
-    for (const auto* number : {&clean, &reached, &boots}) {
+    for (const auto* number : {&clean, &reached, &latest, &boots}) {
         if (!*number) return tl::unexpected(number->error());
     }
     const bool fresh = chain->empty();
@@ -211,7 +212,7 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     chain_id_ = fresh ? random_id(*options.rng) : *chain;
     recovery.unclean = !fresh && *clean == 0;
     boots_ = static_cast<std::uint64_t>(*boots) + 1;
-    time.emplace(*options.clock, time_of(*reached));
+    time.emplace(*options.clock, time_of(*reached), time_of(*latest));
     if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
     Result<void> done = put_meta("chain_id", chain_id_);
     if (done) done = put_meta("key_id", key->id());
@@ -336,6 +337,7 @@ Result<void> SqliteLedger::Engine::recover() {
     }
     book->news() = {};
     recorded = book->chain().head().size();
+    notary->found(recorded);
     recovery.took = std::chrono::steady_clock::now() - began;
     return {};
 }
@@ -369,6 +371,8 @@ void SqliteLedger::Engine::close() {
             auto note = notary->sign(at.book());
             if (!note) return tl::unexpected(std::move(note.error()));
             if (auto put = put_meta("reached", micros(time->steady())); !put)
+                return tl::unexpected(std::move(put.error()));
+            if (auto put = put_meta("latest", micros(time->latest())); !put)
                 return tl::unexpected(std::move(put.error()));
             if (auto put = put_meta("clean", 1); !put) return tl::unexpected(std::move(put.error()));
             return true;

@@ -10,12 +10,15 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ledger/sqlite/durable_testing.h"
 
 namespace callgate::ledger::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 using Op = FaultyVfs::Op;
 
@@ -44,7 +47,7 @@ TEST(Large, AResultOfFiftyMegabytesIsStoredAndReplayed) {
     EXPECT_EQ(faults_of(*desk.ledger), "");
 }
 
-TEST(Large, WhatIsTooLargeIsRefusedAndTakesNothingElseWithIt) {
+TEST(Large, AResultThatIsTooLargeIsNotKeptAndTheCallHasEndedAllTheSame) {
     Desk desk([](SqliteOptions& options) { options.max_record_bytes = 1u << 20; });
     ASSERT_FALSE(desk.open());
     ASSERT_FALSE(desk.claim(1, "k1").error);
@@ -57,10 +60,12 @@ TEST(Large, WhatIsTooLargeIsRefusedAndTakesNothingElseWithIt) {
     asked.outcome = std::move(stored);
     SettleReply reply;
     desk.turn.wait_for(desk.ledger->settle(std::move(asked), reply, desk.turn));
-    EXPECT_EQ(reason_of(reply.error), "too_large");
-    EXPECT_FALSE(desk.ledger->ready_to_record()) << "it is no fault of the disk";
-    EXPECT_EQ(desk.state_of(1), CallState::dispatched);
-    EXPECT_TRUE(desk.settle(1).settled.accepted) << "a smaller one can be settled";
+    EXPECT_TRUE(reply.settled.accepted);
+    const PeekReply again = desk.peek("k1");
+    ASSERT_EQ(again.verdict, ClaimVerdict::replay);
+    EXPECT_TRUE(again.row.outcome->succeeded);
+    EXPECT_THAT(std::string(again.row.outcome->result.value.as_string()), HasSubstr("too large"));
+    EXPECT_EQ(faults_of(*desk.ledger), "");
 }
 
 std::uint64_t many() {

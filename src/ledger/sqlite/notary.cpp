@@ -14,10 +14,11 @@ Result<std::string> Notary::sign(Book& book) {
     std::string note = signer_.sign(size, book.chain().root());
     if (auto stored = book.audit.add_checkpoint(size, note); !stored)
         return tl::unexpected(std::move(stored.error()));
-    // Where the steady time had come to, for the next start.
-    auto reached = book.database().prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1)");
+    // Where the ledger's clocks had come to, for the next start.
+    auto reached = book.database().prepare(
+        "INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1), ('latest', ?2)");
     if (!reached) return tl::unexpected(std::move(reached.error()));
-    auto written = reached->bind(1, micros(book.time().steady())).run();
+    auto written = reached->bind(1, micros(book.time().steady())).bind(2, micros(book.time().latest())).run();
     if (!written) return tl::unexpected(std::move(written.error()));
     pending_size_ = size;
     pending_note_ = note;

@@ -23,6 +23,9 @@ public:
     Notary(AuditSigner signer, std::uint64_t signed_size, OnCheckpoint on_checkpoint)
         : signer_(std::move(signer)), signed_size_(signed_size), on_checkpoint_(std::move(on_checkpoint)) {}
 
+    /// So long is the log on the disk: what is unsigned of it is signed when its time has come.
+    void found(std::uint64_t size) noexcept { seen_size_ = size; }
+
     Result<void> before_commit(Clerk& clerk) override;
     void committed(bool done) override;
     std::optional<std::chrono::nanoseconds> wakes_in() override;

@@ -1,5 +1,6 @@
 #include "ledger/sqlite/prepared.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace callgate::ledger {
 
 namespace {
 
+constexpr std::size_t kRoom = 4'096;  // for the seal and the rest of the row
 constexpr std::string_view kPayload = "audit-payload";
 constexpr std::string_view kOutcome = "call-outcome";
 
@@ -33,6 +35,19 @@ SealedPayload make_payload(const base::SealKey& key, const std::vector<AuditEven
 std::string shown_arguments(const CallRow& row) {
     if (!row.arguments) return {};
     return json::canonical(redact::Redactor().redact(*row.arguments));
+}
+
+std::shared_ptr<const StoredOutcome> without_result(const StoredOutcome& outcome, std::size_t bytes) {
+    auto kept = std::make_shared<StoredOutcome>();
+    kept->succeeded = outcome.succeeded;
+    kept->state = outcome.state;
+    kept->error = outcome.error;
+    kept->attempts = outcome.attempts;
+    kept->approval_id = outcome.approval_id;
+    kept->call_id = outcome.call_id;
+    kept->result.value =
+        fmt::format("The result was not kept: with {} bytes it is too large for the ledger.", bytes);
+    return kept;
 }
 
 SealedOutcome seal_encoded(const base::SealKey& key, const CallId& call_id, std::string_view plain) {
@@ -67,10 +82,16 @@ PreparedClaim::PreparedClaim(ClaimRequest asked, const base::SealKey& key)
       key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)),
       arguments(make_payload(key, request.events, "arguments", shown_arguments(request.row))) {}
 
-PreparedSettle::PreparedSettle(SettleRequest asked, const base::SealKey& key) : request(std::move(asked)) {
+PreparedSettle::PreparedSettle(SettleRequest asked, const base::SealKey& key, std::size_t max_bytes)
+    : request(std::move(asked)) {
     result.field = "result";
     if (!request.outcome) return;
-    const std::string plain = encode(*request.outcome);
+    std::string plain = encode(*request.outcome);
+    const std::size_t most = std::min(max_bytes, base::kMaxSealedBytes);
+    if (plain.size() + kRoom > most) {
+        request.outcome = without_result(*request.outcome, plain.size());
+        plain = encode(*request.outcome);
+    }
     outcome = seal_encoded(key, request.call_id, plain);
     result = make_payload(
         key, request.events, "result",

@@ -43,7 +43,8 @@ struct PreparedClaim {
 };
 
 struct PreparedSettle {
-    PreparedSettle(SettleRequest request, const base::SealKey& key);
+    /// A result that makes the outcome larger than `max_bytes` is not kept; that it was there, is.
+    PreparedSettle(SettleRequest request, const base::SealKey& key, std::size_t max_bytes);
 
     SettleRequest request;
     SealedOutcome outcome;  ///< empty if the request has none

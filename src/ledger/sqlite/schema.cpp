@@ -42,7 +42,8 @@ CREATE TABLE calls(
     ended_at INTEGER,
     expires_at INTEGER,
     result_ref INTEGER,
-    result_sha256 BLOB
+    result_sha256 BLOB,
+    runs_as BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX calls_by_key ON calls(key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX calls_open ON calls(call_id) WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown');

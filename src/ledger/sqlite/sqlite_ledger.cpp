@@ -33,6 +33,29 @@ private:
     PreparedSettle settle_;
 };
 
+/// The same for a probe's verdict. That it was applied stays; on any other word somebody would have to go on
+/// with the call, who was told that it could not be recorded: so it is unknown.
+class LateConclusion final : public WriteJob {
+public:
+    explicit LateConclusion(ConcludeRequest concluded) : concluded_(std::move(concluded)) {
+        if (concluded_.verdict == Reconciliation::Verdict::applied) return;
+        concluded_.verdict = Reconciliation::Verdict::cannot_tell;
+        for (AuditEvent& event : concluded_.events) event.type = "tool_call.unknown";
+    }
+
+    Result<void> apply(Clerk& clerk) override {
+        ConcludeReply unheard;
+        return clerk.conclude(concluded_, unheard);
+    }
+    void finish(const Error*) override {}
+    std::unique_ptr<WriteJob> left_over() override {
+        return std::make_unique<LateConclusion>(std::move(concluded_));
+    }
+
+private:
+    ConcludeRequest concluded_;
+};
+
 /// A caller's request on its way through the writer: the reply is filled in, then the waiter is woken.
 template <class Request, class Answer>
 class ReplyJob final : public WriteJob {
@@ -43,6 +66,9 @@ public:
         : carry_(carry), request_(std::move(request)), reply_(&reply), waiter_(&waiter) {}
 
     Result<void> apply(Clerk& clerk) override { return (clerk.*carry_)(request_, *reply_); }
+    bool ends_something() const override {
+        return std::is_same_v<Request, PreparedSettle> || std::is_same_v<Request, ConcludeRequest>;
+    }
     void finish(const Error* error) override {
         if (error != nullptr) reply_->error = *error;
         // From here on the reply and the waiter are the caller's again; only waking is ours.
@@ -53,6 +79,8 @@ public:
     std::unique_ptr<WriteJob> left_over() override {
         if constexpr (std::is_same_v<Request, PreparedSettle>) {
             return std::make_unique<LateOutcome>(std::move(request_));
+        } else if constexpr (std::is_same_v<Request, ConcludeRequest>) {
+            return std::make_unique<LateConclusion>(std::move(request_));
         } else {
             return nullptr;
         }
@@ -158,7 +186,8 @@ Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint
                 spent = *tombstone;
             }
             reply.verdict = foresee_claim(
-                Standing{call ? &call->row : nullptr, call && engine_->is_alive(call->row.owner), spent},
+                Standing{call ? &call->row : nullptr, call && engine_->is_alive(call->row.owner), spent,
+                         call && is_stale(call->row, *engine_->time, engine_->options.kept)},
                 fingerprint);
             reply.found = call.has_value() || spent;
             if (!call) return {};
@@ -184,7 +213,8 @@ Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter&
 }
 
 Io SqliteLedger::settle(SettleRequest request, SettleReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::settle, PreparedSettle(std::move(request), *engine_->key),
+    return hand_over(*engine_->writer, &Clerk::settle,
+                     PreparedSettle(std::move(request), *engine_->key, engine_->options.max_record_bytes),
                      reply, waiter);
 }
 
@@ -277,11 +307,13 @@ Result<Approval> SqliteLedger::revoke(std::string_view id, std::string_view /*by
 std::optional<CallRow> SqliteLedger::find(const CallId& call_id) {
     auto reader = engine_->read();
     if (!reader) return std::nullopt;
+    // One snapshot for the row and its outcome.
+    if (!(*reader)->database.execute("BEGIN")) return std::nullopt;
     auto found = (*reader)->calls.by_id(call_id);
-    if (!found || !*found) return std::nullopt;
+    const bool loaded = found && *found && (*reader)->calls.load_outcome(**found);
+    if (!(*reader)->database.execute("COMMIT") || !loaded) return std::nullopt;
     const base::WallTime expires = (*found)->row.expires_at;
     if (expires != base::WallTime() && expires <= engine_->time->steady()) return std::nullopt;
-    if (!(*reader)->calls.load_outcome(**found)) return std::nullopt;
     return std::move((*found)->row);
 }
 

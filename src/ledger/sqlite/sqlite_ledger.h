@@ -117,6 +117,7 @@ public:
     Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override;
     Result<std::vector<AttemptRow>> attempts(const CallId& call_id) override;
     Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) override;
+    base::WallTime approval_time() override;
     std::uint64_t approvals_version() override;
     Result<Object> stats() override;
     Result<Object> check(const WorkProgress& progress) override;

@@ -124,6 +124,10 @@ Result<std::vector<Approval>> SqliteLedger::page_of_approvals(const ApprovalQuer
     return (*reader)->approvals.page(query, engine_->time->latest());
 }
 
+base::WallTime SqliteLedger::approval_time() {
+    return engine_->time->latest();
+}
+
 std::uint64_t SqliteLedger::approvals_version() {
     return engine_->approvals_version.load();
 }

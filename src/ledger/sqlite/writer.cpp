@@ -11,7 +11,7 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-constexpr std::chrono::seconds kMoreToDo{1};
+constexpr std::chrono::milliseconds kMoreToDo{50};
 constexpr std::size_t kFew = 3;  // jobs in a commit: told here; for one caller the bell would be a detour
 
 std::string_view reason_of(const Error& error) noexcept {
@@ -108,7 +108,7 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
             refused = trouble_;
         } else if (stopping_) {
             refused = closing();
-        } else if (waiting_.size() >= options_.max_waiting_jobs) {
+        } else if (waiting_.size() >= options_.max_waiting_jobs && !job->ends_something()) {
             refused =
                 Error(ErrorCode::ledger_unavailable, "Too much waits to be written already. Try again later.",
                       {{"reason", "ledger_busy"}, {"limit", options_.max_waiting_jobs}});

@@ -42,6 +42,8 @@ public:
     virtual Result<void> apply(Clerk& clerk) = 0;
     /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
     virtual void finish(const Error* error) = 0;
+    /// It tells how something ended that is on the record already: never refused because too much waits.
+    virtual bool ends_something() const { return false; }
     /// After finish(), if the disk was full: what must be written all the same once there is room, though
     /// nobody waits for it any more. Null: nothing.
     virtual std::unique_ptr<WriteJob> left_over() { return nullptr; }
@@ -74,7 +76,7 @@ public:
         virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
     };
 
-    /// What is given must outlive this. `chore` is done every `chore_every`, and again after a second while
+    /// What is given must outlive this. `chore` is done every `chore_every`, and again a moment later while
     /// it says that there is more to do; if it fails, nothing else does.
     using Chore = std::function<Result<bool>(Clerk&)>;
     Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr,
