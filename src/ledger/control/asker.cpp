@@ -5,13 +5,22 @@
 
 namespace callgate::ledger {
 
+namespace {
+
+std::string name_of(uid_t uid) {
+    const std::string name = os::user_name(uid);
+    return name.empty() ? fmt::format("uid:{}", uid) : "user:" + name;
+}
+
+}  // namespace
+
 Asker asker_of(const os::PeerCredentials& peer, bool is_owner) {
     Asker asker;
-    const std::string name = os::user_name(peer.uid);
-    asker.name = name.empty() ? fmt::format("uid:{}", peer.uid) : "user:" + name;
+    asker.name = name_of(peer.uid);
     asker.uid = peer.uid;
     asker.pid = peer.pid;
     asker.is_owner = is_owner;
+    asker.may_make_files = is_owner && (peer.uid == 0 || peer.uid == ::geteuid());
     return asker;
 }
 
@@ -19,7 +28,13 @@ Asker this_process() {
     os::PeerCredentials self;
     self.uid = ::getuid();
     self.pid = ::getpid();
-    return asker_of(self, true);
+    Asker asker = asker_of(self, true);
+    asker.may_make_files = true;
+    return asker;
+}
+
+std::string this_process_runs_as() {
+    return name_of(::geteuid());
 }
 
 std::string with_origin(std::string_view words, const Asker& asker) {

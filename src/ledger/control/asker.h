@@ -16,8 +16,9 @@ struct Asker {
     std::string name;  ///< "user:ada", or "uid:1000" where the system has no name for it
     uid_t uid = 0;
     pid_t pid = 0;
-    bool is_owner =
-        false;  ///< the ledger is theirs, or they are root: may also do what touches files and keys
+    bool is_owner = false;  ///< the ledger is theirs, or they are root: may also take things away
+    /// The process runs as them, or they are root: what it writes for them they could write themselves.
+    bool may_make_files = false;
 
     Asker() = default;
 };
@@ -25,6 +26,8 @@ struct Asker {
 Asker asker_of(const os::PeerCredentials& peer, bool is_owner);
 /// Who runs this program: its real user, who owns what they can open.
 Asker this_process();
+/// The name of the user whose files this process makes.
+std::string this_process_runs_as();
 
 /// A person's words with who they came from: "looks right (uid 1000, pid 4242)".
 std::string with_origin(std::string_view words, const Asker& asker);

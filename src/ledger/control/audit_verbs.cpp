@@ -335,7 +335,7 @@ std::span<const Verb> audit_verbs() noexcept {
                                           Verb{"audit.prove", prove},
                                           Verb{"audit.prove_growth", prove_growth},
                                           Verb{"audit.checkpoint", checkpoint},
-                                          Verb{"audit.rotate_key", rotate_key, quick, owner}};
+                                          Verb{"audit.rotate_key", rotate_key, quick, process}};
     return kVerbs;
 }
 

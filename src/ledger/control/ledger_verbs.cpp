@@ -34,9 +34,9 @@ Result<Value> collect(Asked& asked) {
 std::span<const Verb> ledger_verbs() noexcept {
     using enum Verb::Length;
     using enum Verb::For;
-    // They make files, or take something away for good.
+    // The last two make files, and take something away for good.
     static constexpr std::array kVerbs = {Verb{"ledger.stats", stats}, Verb{"ledger.check", check, lengthy},
-                                          Verb{"ledger.backup", backup, lengthy, owner},
+                                          Verb{"ledger.backup", backup, lengthy, process},
                                           Verb{"ledger.gc", collect, lengthy, owner}};
     return kVerbs;
 }

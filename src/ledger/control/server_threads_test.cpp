@@ -180,6 +180,26 @@ TEST(ControlServer, OnlyTheOwnerRootAndWhomTheOptionsNameGetIn) {
     }
 }
 
+TEST(ControlServer, WhomRootServesHasNoFilesMadeByRoot) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can serve a directory that is another user's";
+    constexpr uid_t kAlice = 4'711;
+    for (const uid_t asking : {kAlice, uid_t{0}}) {
+        Served served;
+        ASSERT_EQ(::chown(served.dir.path().c_str(), kAlice, kAlice), 0);
+        ControlOptions options;
+        options.peer_of = [&](const os::Fd&) -> Result<os::PeerCredentials> {
+            os::PeerCredentials peer;
+            peer.uid = asking;
+            return peer;
+        };
+        served.start(options);
+        const auto backup = served.client().ask({{"verb", "ledger.backup"}, {"path", "/etc/cron.d/b"}});
+        const std::string reason = backup ? "" : std::string(backup.error().details.at("reason").as_string());
+        EXPECT_EQ(reason, asking == 0 ? "" : "not_allowed") << "uid " << asking;
+        EXPECT_TRUE(served.client().ask({{"verb", "ledger.gc"}})) << "uid " << asking;
+    }
+}
+
 TEST(ControlServer, WhoCannotBeIdentifiedIsRefused) {
     Served served;
     ControlOptions options;

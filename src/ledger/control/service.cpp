@@ -30,6 +30,17 @@ const Verb* find_verb(const Object& request) noexcept {
     return nullptr;
 }
 
+// Whose ledger it is must not have files made where only the process's user may make them.
+tl::unexpected<Error> not_as_you(const Verb& verb) {
+    const std::string user = this_process_runs_as();
+    return fail(ErrorCode::denied,
+                fmt::format("{} makes files, which would belong to {}: the user that the ledger's process "
+                            "runs as, and not you. Ask as that user or as root, or let the process run as "
+                            "you.",
+                            verb.name, user),
+                {{"reason", "not_allowed"}, {"verb", verb.name}, {"user", user}});
+}
+
 // The verbs may tell without asking whether anybody listens.
 Meanwhile told_or_not(Meanwhile meanwhile) {
     if (!meanwhile.progress) meanwhile.progress = [](std::uint64_t, std::uint64_t) { return true; };
@@ -82,10 +93,11 @@ Result<Value> ControlService::answer(const Object& request, const Asker& asker, 
             "The owner of this ledger does not know the verb that was asked for; it may be older than "
             "the program that asks.",
             {{"reason", "unknown_verb"}});
-    if (verb->whom == Verb::For::owner && !asker.is_owner)
+    if (verb->whom != Verb::For::everyone && !asker.is_owner)
         return fail(ErrorCode::denied,
                     fmt::format("{} is for the user whose ledger it is, and for root.", verb->name),
                     {{"reason", "owner_only"}, {"verb", verb->name}});
+    if (verb->whom == Verb::For::process && !asker.may_make_files) return not_as_you(*verb);
     Asked asked{RequestReader(request),
                 asker,
                 told_or_not(meanwhile),

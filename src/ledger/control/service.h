@@ -39,7 +39,7 @@ public:
     ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock, EventSink told = {});
 
     /// The verb's result. On failure what the ledger said, or invalid_arguments {reason: bad_request |
-    /// unknown_verb | version}, denied {reason: owner_only | digest_mismatch | not_found …}.
+    /// unknown_verb | version}, denied {reason: owner_only | not_allowed | digest_mismatch | not_found …}.
     Result<Value> answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile = {});
 
     /// It reads the whole ledger, or more; quick ones should not have to wait behind it.

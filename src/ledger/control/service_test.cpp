@@ -32,6 +32,7 @@ struct Desk : Bench {
         made.uid = 1000;
         made.pid = 42;
         made.is_owner = true;
+        made.may_make_files = true;
         return made;
     }();
 
@@ -252,6 +253,19 @@ TEST(ControlService, WhatMakesFilesIsForTheLedgersOwner) {
     EXPECT_EQ(desk.refusal({{"verb", "ledger.backup"}, {"path", "/tmp/b"}}), "owner_only");
     EXPECT_EQ(desk.refusal({{"verb", "ledger.gc"}}), "owner_only");
     EXPECT_EQ(desk.refusal({{"verb", "ledger.check"}}), "answered");
+}
+
+TEST(ControlService, WhatMakesFilesIsForTheUserThatTheProcessRunsAs) {
+    Desk desk;
+    desk.asker.may_make_files = false;
+    const auto backup = desk.ask({{"verb", "ledger.backup"}, {"path", "/tmp/b"}});
+    ASSERT_FALSE(backup);
+    EXPECT_EQ(backup.error().code, ErrorCode::denied);
+    EXPECT_EQ(backup.error().details.at("reason"), "not_allowed");
+    EXPECT_THAT(backup.error().message, HasSubstr("Ask as that user or as root"));
+    EXPECT_THAT(backup.error().message, HasSubstr(this_process_runs_as()));
+    EXPECT_EQ(desk.refusal({{"verb", "audit.rotate_key"}}), "not_allowed");
+    EXPECT_EQ(desk.refusal({{"verb", "ledger.gc"}}), "answered") << "the ledger is still theirs";
 }
 
 TEST(ControlService, KnowsWhichVerbsTakeLong) {

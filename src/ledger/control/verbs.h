@@ -36,7 +36,8 @@ struct Asked {
 
 struct Verb {
     enum class Length : bool { quick, lengthy };
-    enum class For : bool { everyone, owner };
+    /// `process`: of those whose ledger it is, only the user that the process runs as, and root.
+    enum class For : std::uint8_t { everyone, owner, process };
 
     std::string_view name;
     Result<Value> (*run)(Asked&);
