@@ -13,6 +13,7 @@
 #include "base/failpoint.h"
 #include "os/files.h"
 #include "os/system_error.h"
+#include "os/unix_socket.h"
 
 namespace callgate::ledger {
 
@@ -33,12 +34,26 @@ Result<void> make_directory(os::FileOps& files, const std::string& directory) {
                                made.error().message));
 }
 
+std::string name_of(uid_t uid) {
+    const std::string name = os::user_name(uid);
+    return name.empty() ? fmt::format("the user {}", uid) : fmt::format("'{}' (user {})", name, uid);
+}
+
 Result<void> check_directory(os::FileOps& files, const std::string& directory) {
     const auto info = files.stat(directory);
     if (!info || info->kind != os::FileKind::directory) {
         return refused(
             "no_directory", directory,
             fmt::format("'{}' is not a directory that can be used for a ledger. Name another.", directory));
+    }
+    // Whoever owns it can put other files in the place of ours at any time.
+    if (info->owner != ::geteuid() && info->owner != 0) {
+        return refused("not_private", directory,
+                       fmt::format("The ledger's directory '{}' belongs to {}, and this process runs as {}. "
+                                   "Run it as that user, or name a directory of your own. To take this one "
+                                   "over with all that is in it: chown -R {}.",
+                                   directory, name_of(info->owner), name_of(::geteuid()), ::geteuid()),
+                       {{"owner", info->owner}});
     }
     if ((info->permissions & 0022) != 0) {
         return refused("not_private", directory,

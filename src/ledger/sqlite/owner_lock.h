@@ -22,7 +22,7 @@ public:
     OwnerLock() = default;
 
     /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.pid),
-    /// network_filesystem, not_private, …}.
+    /// network_filesystem, not_private (details.owner where it is another user's), …}.
     static Result<OwnerLock> take(os::FileOps& files, const std::string& directory);
 
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }

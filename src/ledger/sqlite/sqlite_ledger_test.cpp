@@ -212,6 +212,23 @@ TEST(SqliteLedger, ADirectoryThatOthersMayWriteIsRefused) {
     EXPECT_FALSE(std::filesystem::exists(desk.directory + "/ledger.db"));
 }
 
+TEST(SqliteLedger, ADirectoryOfAnotherUserIsRefusedAndItsOwnerNamed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can give a directory away";
+    Desk desk;
+    std::filesystem::create_directory(desk.directory);
+    std::filesystem::permissions(desk.directory, std::filesystem::perms::owner_all);
+    ASSERT_EQ(::chown(desk.directory.c_str(), 12'345, 12'345), 0);
+    const auto refused = desk.open();
+    EXPECT_EQ(reason_of(refused), "not_private");
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->details.at("owner"), 12'345);
+    EXPECT_THAT(refused->message, HasSubstr("belongs to the user 12345"));
+    EXPECT_THAT(refused->message, HasSubstr("Run it as that user"));
+    EXPECT_TRUE(std::filesystem::is_empty(desk.directory));
+    ASSERT_EQ(::chown(desk.directory.c_str(), 0, 0), 0);
+    EXPECT_FALSE(desk.open());
+}
+
 TEST(SqliteLedger, NetworkFilesystemsAreKnownByTheirKind) {
     for (const std::uint64_t kind : {0x6969ull, 0xFF534D42ull, 0xFE534D42ull, 0x01021997ull, 0x65735546ull})
         EXPECT_TRUE(is_network_filesystem(kind));
