@@ -63,7 +63,8 @@ struct AuditSelection {
     AuditSelection() = default;
 };
 
-/// Told between steps of long work: what was done of how much. False: stop.
+/// Told between steps of long work: what was done of how much. False: stop. By one thread at a time, which
+/// need not be the one that asked for the work.
 using WorkProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
 class Operations {

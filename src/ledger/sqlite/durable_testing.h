@@ -2,6 +2,7 @@
 // short ways to ask it. Whoever asks waits for the answer.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <semaphore>
@@ -215,5 +216,15 @@ struct Desk {
 private:
     Change change_;
 };
+
+/// What a process that dies now would leave: the files as they are, without a close.
+inline std::string left_behind(Desk& desk) {
+    const std::string copy = desk.scratch.file("left");
+    std::filesystem::create_directory(copy);
+    std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+    for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.key", "audit.key"})
+        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
+    return copy;
+}
 
 }  // namespace callgate::ledger::testing

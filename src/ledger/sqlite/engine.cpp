@@ -227,8 +227,9 @@ Result<void> SqliteLedger::Engine::settle_identity() {
 Result<void> SqliteLedger::Engine::quick_check(Database& connection) {
     health = Health::checking;
     auto verdict = connection.text_of("PRAGMA quick_check(1)");
+    // One that was interrupted takes the pages it has not come to for damage.
+    if (stop_check_) return {};
     if (!verdict) {
-        if (stop_check_) return {};
         health_detail = verdict.error().message;
         health = Health::damaged;
         return tl::unexpected(std::move(verdict.error()));
@@ -256,11 +257,13 @@ Result<void> SqliteLedger::Engine::check_file(bool unclean) {
     if (info->size <= options.check_at_once_below) return quick_check(database);
     auto connection = open_reader();
     if (!connection) return tl::unexpected(std::move(connection.error()));
-    background_check_ = std::thread([this, own = std::move(*connection)]() mutable {
-        sqlite3_progress_handler(
-            own.raw(), 10'000,
-            [](void* stop) { return static_cast<std::atomic<bool>*>(stop)->load() ? 1 : 0; }, &stop_check_);
-        (void)quick_check(own);
+    checked_ = std::move(*connection);
+    overseer_ = std::make_unique<Overseer>(checked_.raw(), [this] { return !stop_check_.load(); });
+    background_check_ = std::thread([this] {
+        (void)quick_check(checked_);
+        const std::lock_guard guard(check_mutex_);
+        overseer_.reset();
+        checked_ = Database();
     });
     return {};
 }
@@ -363,6 +366,10 @@ SqliteLedger::Engine::~Engine() {
 
 void SqliteLedger::Engine::close() {
     stop_check_ = true;
+    {
+        const std::lock_guard guard(check_mutex_);
+        if (overseer_) overseer_->look();
+    }
     if (background_check_.joinable()) background_check_.join();
     if (writer) {
         // Signed and marked as closed; if that cannot be written, the next start finds out.

@@ -18,6 +18,7 @@
 #include "ledger/sqlite/anchors.h"
 #include "ledger/sqlite/clerk.h"
 #include "ledger/sqlite/notary.h"
+#include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "ledger/sqlite/writer.h"
@@ -126,6 +127,9 @@ private:
     std::vector<std::unique_ptr<Reader>> readers_;
 
     std::atomic<bool> stop_check_{false};
+    std::mutex check_mutex_;
+    Database checked_;                    // the background check's connection
+    std::unique_ptr<Overseer> overseer_;  // null: none runs
     std::thread background_check_;
 };
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ public:
     FaultyVfs& operator=(const FaultyVfs&) = delete;
 
     const char* name() const noexcept { return name_.c_str(); }
+
+    std::function<void()> before_read;  ///< set while nothing runs
 
     /// The `on_call`-th such call from now (1 is the next) fails; with `repeat`, all later ones too.
     void inject(Op op, File file, Fault fault, std::uint64_t on_call = 1, bool repeat = false) {
@@ -185,6 +188,7 @@ private:
         return owner.inner_->xDelete(owner.inner_, path, sync_directory);
     }
     static int read(sqlite3_file* file, void* into, int size, sqlite3_int64 offset) {
+        if (const auto& before = handle(file).owner->before_read) before();
         if (const auto fault = handle(file).owner->due(Op::read, handle(file).file))
             return code_of(Op::read, *fault);
         return methods(file).xRead(inner(file), into, size, offset);

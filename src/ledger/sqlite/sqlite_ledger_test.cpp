@@ -29,16 +29,6 @@ std::string content_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// What a process that dies now would leave: the files as they are, without a close.
-std::string left_behind(Desk& desk) {
-    const std::string copy = desk.scratch.file("left");
-    std::filesystem::create_directory(copy);
-    std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
-    for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.key", "audit.key"})
-        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
-    return copy;
-}
-
 std::shared_ptr<SqliteLedger> open_at(const std::string& directory,
                                       const std::shared_ptr<base::ManualClock>& clock) {
     SqliteOptions options;

@@ -1,7 +1,10 @@
 // What operators ask of the SQLite ledger.
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <map>
+#include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -48,28 +51,47 @@ tl::unexpected<Error> called_off(std::string_view what) {
 }
 
 // One part of a check after the other, which whoever waits for it can call off in the middle of a long query.
-struct Step {
+class Step {
+public:
     static constexpr std::uint64_t kParts = 7;  // SQLite's own, our rules, and each record
+
+    Step(Database& connection, const WorkProgress& progress)
+        : connection_(connection),
+          progress_(progress),
+          overseer_(connection.raw(), [this] { return goes_on(); }) {
+        const auto stop = [](void* self) { return static_cast<Step*>(self)->goes_on() ? 0 : 1; };
+        sqlite3_progress_handler(connection.raw(), kInstructions, stop, this);
+    }
+
+    ~Step() { sqlite3_progress_handler(connection_.raw(), 0, nullptr, nullptr); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+    void next() { ++done_; }
+    bool stopped() const { return stopped_; }
+
+private:
     static constexpr int kInstructions = 20'000;
 
-    const WorkProgress& progress;
-    std::uint64_t done = 0;
-    bool stopped = false;
-
-    void watch(Database& connection) {
-        const auto go_on = [](void* self) {
-            auto& step = *static_cast<Step*>(self);
-            step.stopped = step.stopped || (step.progress && !step.progress(step.done, kParts));
-            return step.stopped ? 1 : 0;
-        };
-        sqlite3_progress_handler(connection.raw(), kInstructions, go_on, this);
+    // Two threads ask, and whoever waits is told by one at a time.
+    bool goes_on() {
+        const std::lock_guard lock(mutex_);
+        if (!stopped_ && progress_ && !progress_(done_, kParts)) stopped_ = true;
+        return !stopped_;
     }
+
+    Database& connection_;
+    const WorkProgress& progress_;
+    std::atomic<std::uint64_t> done_{0};
+    std::atomic<bool> stopped_{false};
+    std::mutex mutex_;
+    Overseer overseer_;  // goes first
 };
 
 /// Every call, outcome and approval can be read, and is found under its own key.
 Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) {
     constexpr std::size_t kAtOnce = 1'000;
-    for (CallId after{}; !step.stopped;) {
+    for (CallId after{}; !step.stopped();) {
         // One snapshot for the calls and what belongs to them: they go on meanwhile.
         if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
         auto calls = reader.calls.all_calls(after, kAtOnce);
@@ -89,7 +111,7 @@ Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) 
     }
     ApprovalQuery query;
     query.limit = kAtOnce;
-    while (!step.stopped) {
+    while (!step.stopped()) {
         auto approvals = reader.approvals.page(query, kAsWritten);
         if (!approvals) return tl::unexpected(std::move(approvals.error()));
         if (approvals->size() < kAtOnce) break;
@@ -197,20 +219,20 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
     if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
     auto connection = engine_->open_reader();
     if (!connection) return tl::unexpected(std::move(connection.error()));
-    Step step{progress};
-    step.watch(*connection);
+    Reader reader(std::move(*connection), *engine_->key);
+    std::optional<Step> step(std::in_place, reader.database, progress);
     Array problems;
-    auto rows = connection->prepare("PRAGMA integrity_check(100)");
+    auto rows = reader.database.prepare("PRAGMA integrity_check(100)");
     if (!rows) return tl::unexpected(std::move(rows.error()));
     for (;;) {
         auto row = rows->step();
-        if (step.stopped) return called_off("check");
+        if (step->stopped()) return called_off("check");
         if (!row) return tl::unexpected(std::move(row.error()));
         if (!*row) break;
         if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
     }
     const auto count = [&](std::string_view what, std::string_view sql) -> Result<void> {
-        auto found = connection->integer_of(sql);
+        auto found = reader.database.integer_of(sql);
         if (!found) return tl::unexpected(std::move(found.error()));
         if (*found != 0) problems.emplace_back(fmt::format("{}: {}", what, *found));
         return {};
@@ -230,17 +252,17 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
         {"gaps in the audit's numbers", "SELECT coalesce(max(seq), 0) - count(*) FROM audit"},
     };
     for (const auto& [what, sql] : kRules) {
-        ++step.done;
+        step->next();
         auto done = count(what, sql);
-        if (step.stopped) return called_off("check");
+        if (step->stopped()) return called_off("check");
         if (!done) return tl::unexpected(std::move(done.error()));
     }
-    ++step.done;
-    Reader reader(std::move(*connection), *engine_->key);
+    step->next();
     auto ready = reader.calls.prepare(Access::read_only);
     if (ready) ready = reader.approvals.prepare(Access::read_only);
-    if (ready) ready = look_at_records(reader, problems, step);
-    if (step.stopped) return called_off("check");
+    if (ready) ready = look_at_records(reader, problems, *step);
+    if (step->stopped()) return called_off("check");
+    step.reset();  // nobody else tells any more
     if (!ready) problems.emplace_back(ready.error().message);
     if (progress) static_cast<void>(progress(Step::kParts, Step::kParts));
     const bool ok = problems.empty();

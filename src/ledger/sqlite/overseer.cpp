@@ -1,0 +1,39 @@
+#include "ledger/sqlite/overseer.h"
+
+#include <chrono>
+#include <utility>
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{20};
+
+}  // namespace
+
+Overseer::Overseer(sqlite3* connection, std::function<bool()> wanted)
+    : connection_(connection), wanted_(std::move(wanted)), thread_([this] { watch(); }) {}
+
+Overseer::~Overseer() {
+    {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void Overseer::look() {
+    const std::lock_guard lock(mutex_);
+    if (!wanted_()) sqlite3_interrupt(connection_);
+}
+
+// Again and again: an interrupt is forgotten when the next statement begins.
+void Overseer::watch() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kPause, [this] { return ended_; })) {
+        if (!wanted_()) sqlite3_interrupt(connection_);
+    }
+}
+
+}  // namespace callgate::ledger

@@ -1,0 +1,41 @@
+// Ends what a connection is doing once nobody wants it any more.
+//
+// A progress handler is not enough: SQLite asks it between its instructions, and the walk through all b-trees
+// of a file is a single one. In there only an interrupt from another thread is heard.
+//
+// Threads: `wanted` is called on a thread of this object's own and by whoever calls look(), one at a time.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include <sqlite3.h>
+
+namespace callgate::ledger {
+
+class Overseer {
+public:
+    /// Asks `wanted` some dozens of times a second. Once it says no, what the connection does is interrupted,
+    /// and what it begins later, too. The connection must stay open for as long as this lives.
+    Overseer(sqlite3* connection, std::function<bool()> wanted);
+    ~Overseer();
+    Overseer(const Overseer&) = delete;
+    Overseer& operator=(const Overseer&) = delete;
+
+    /// Asks now.
+    void look();
+
+private:
+    void watch();
+
+    sqlite3* const connection_;
+    const std::function<bool()> wanted_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool ended_ = false;
+    std::thread thread_;
+};
+
+}  // namespace callgate::ledger
