@@ -149,4 +149,8 @@ def main(usage):
     if "--sanitized" in arguments:
         arguments.remove("--sanitized")
         sanitized = True
-    unittest.main(argv=[sys.argv[0], *arguments])
+    # Whoever runs this keeps their own ledger to themselves.
+    os.environ.pop("CALLGATE_LEDGER", None)
+    with tempfile.TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state
+        unittest.main(argv=[sys.argv[0], *arguments])

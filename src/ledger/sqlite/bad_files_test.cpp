@@ -172,7 +172,7 @@ TEST_F(BadFiles, ALedgerOfANewerVersionIsRefusedAndNotTouched) {
     {
         auto newer = Database::open(file("ledger.db"), Access::read_write);
         ASSERT_TRUE(newer);
-        ASSERT_TRUE(newer->execute("PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)"));
+        ASSERT_TRUE(newer->execute("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)"));
     }
     const std::string bytes = read(file("ledger.db"));
     expect_refused("newer_schema", "newer");

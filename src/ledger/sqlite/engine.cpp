@@ -381,7 +381,10 @@ void SqliteLedger::Engine::close() {
                 return tl::unexpected(std::move(put.error()));
             if (auto put = put_meta("latest", micros(time->latest())); !put)
                 return tl::unexpected(std::move(put.error()));
-            if (auto put = put_meta("clean", 1); !put) return tl::unexpected(std::move(put.error()));
+            // A file that was not looked through to its end, or is damaged, is looked at again.
+            const bool sound = health == Health::sound;
+            if (auto put = put_meta("clean", sound ? 1 : 0); !put)
+                return tl::unexpected(std::move(put.error()));
             return true;
         });
         writer->stop();

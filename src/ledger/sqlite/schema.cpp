@@ -42,8 +42,7 @@ CREATE TABLE calls(
     ended_at INTEGER,
     expires_at INTEGER,
     result_ref INTEGER,
-    result_sha256 BLOB,
-    runs_as BLOB
+    result_sha256 BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX calls_by_key ON calls(key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX calls_open ON calls(call_id) WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown');
@@ -145,7 +144,10 @@ CREATE TABLE checkpoints(
 ) STRICT;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}};
+// The call that took another over and goes on with it.
+constexpr const char* kVersion2 = "ALTER TABLE calls ADD COLUMN runs_as BLOB;";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
 
 tl::unexpected<Error> refused(std::string_view reason, std::string message) {
     return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});

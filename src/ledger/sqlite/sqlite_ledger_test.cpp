@@ -16,6 +16,7 @@
 #include "ledger/audit/anchor.h"
 #include "ledger/sqlite/durable_testing.h"
 #include "ledger/sqlite/owner_lock.h"
+#include "ledger/sqlite/schema.h"
 
 namespace callgate::ledger::testing {
 namespace {
@@ -398,6 +399,23 @@ TEST(SqliteLedger, WhatHasExpiredIsCollectedAndItsKeyStaysSpent) {
     EXPECT_FALSE(desk.ledger->approval("ap"));
     EXPECT_EQ(desk.state_of(2), CallState::unknown) << "until somebody resolves it";
     EXPECT_EQ(desk.claim(4, "k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+}
+
+TEST(SqliteLedger, AFileOfAnOlderVersionIsBroughtUpToDate) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.claim(1, "k", EffectClass::keyed);
+    const std::string path = desk.ledger->directory() + "/ledger.db";
+    desk.close();
+    {
+        auto file = Database::open(path, Access::read_write);
+        ASSERT_TRUE(file);
+        ASSERT_TRUE(file->execute("ALTER TABLE calls DROP COLUMN runs_as; PRAGMA user_version = 1"));
+    }
+    ASSERT_FALSE(desk.open(false));
+    EXPECT_EQ(desk.ledger->stats()->at("schema"), ledger_migrations().back().version);
+    EXPECT_EQ(desk.claim(2, "k", EffectClass::keyed).row.runs_as, call_id(2));
     EXPECT_EQ(faults_of(*desk.ledger), "");
 }
 
