@@ -30,8 +30,23 @@ struct OperatorLine {
     std::string color = "auto";
 };
 
-/// --ledger, --json, --color.
-void add_operator_options(CLI::App& verb, OperatorLine& line);
+/// A group of operators' verbs, as in `callgate calls …`. Each has its own page of help, and --ledger, --json
+/// and
+/// --color.
+class VerbGroup {
+public:
+    /// `line` and `chosen` must outlive the program's reading of its command line.
+    VerbGroup(CLI::App& app, const char* name, std::string_view help, OperatorLine& line,
+              std::function<int()>& chosen);
+
+    /// `run` is what becomes `chosen`.
+    CLI::App& add(const char* name, std::string_view help, std::function<int()> run);
+
+private:
+    CLI::App& verbs_;
+    OperatorLine& line_;
+    std::function<int()>& chosen_;
+};
 
 /// One run of an operators' verb.
 class OperatorRun {

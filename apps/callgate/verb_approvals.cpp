@@ -10,7 +10,6 @@
 #include "approval_report.h"
 #include "approvals_watch.h"
 #include "base/ids.h"
-#include "help.h"
 #include "operator_verb.h"
 #include "program.h"
 
@@ -262,35 +261,26 @@ int watch(const CommandLine& line, const Console& console) {
 
 void add_approvals(CLI::App& app, const Console& console, std::function<int()>& chosen) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verbs = *app.add_subcommand("approvals");
-    verbs.formatter(std::make_shared<FixedHelp>(kHelp));
-    verbs.require_subcommand(1);
-    const auto add = [&](const char* name, std::string_view help, std::function<int()> run) -> CLI::App& {
-        CLI::App& verb = *verbs.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        add_operator_options(verb, *line);
-        verb.callback([run = std::move(run), &chosen] { chosen = run; });
-        return verb;
-    };
+    VerbGroup verbs(app, "approvals", kHelp, *line, chosen);
 
-    CLI::App& listing = add("list", kListHelp, [line, &console] { return list(*line, console); });
+    CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
     listing.add_option("--state", line->state)
         ->check(CLI::IsMember({"pending", "approved", "denied", "expired", "consumed", "revoked", "all"}));
     listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
     listing.add_option("--before", line->before);
 
-    CLI::App& showing = add("show", kShowHelp, [line, &console] { return show(*line, console); });
+    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] { return show(*line, console); });
     showing.add_option("ID", line->id)->required();
     showing.add_flag("--full", line->full);
 
-    CLI::App& approving = add("approve", kApproveHelp, [line, &console] {
+    CLI::App& approving = verbs.add("approve", kApproveHelp, [line, &console] {
         return decide(*line, console, "approve", {{"verb", "approvals.vote"}, {"approve", true}});
     });
     approving.add_option("--digest", line->digest);
-    CLI::App& denying = add("deny", kDenyHelp, [line, &console] {
+    CLI::App& denying = verbs.add("deny", kDenyHelp, [line, &console] {
         return decide(*line, console, "deny", {{"verb", "approvals.vote"}, {"approve", false}});
     });
-    CLI::App& revoking = add("revoke", kRevokeHelp, [line, &console] {
+    CLI::App& revoking = verbs.add("revoke", kRevokeHelp, [line, &console] {
         return decide(*line, console, "revoke", {{"verb", "approvals.revoke"}});
     });
     for (CLI::App* verb : {&approving, &denying, &revoking}) {
@@ -300,7 +290,7 @@ void add_approvals(CLI::App& app, const Console& console, std::function<int()>& 
         verb->add_flag("--yes", line->yes);
     }
 
-    CLI::App& watching = add("watch", kWatchHelp, [line, &console] { return watch(*line, console); });
+    CLI::App& watching = verbs.add("watch", kWatchHelp, [line, &console] { return watch(*line, console); });
     watching.add_flag("--full", line->full);
 }
 

@@ -9,7 +9,6 @@
 
 #include "audit_check.h"
 #include "audit_tail.h"
-#include "help.h"
 #include "operator_verb.h"
 #include "program.h"
 
@@ -267,18 +266,9 @@ int rotate(const CommandLine& line, const Console& console) {
 
 void add_audit(CLI::App& app, const Console& console, std::function<int()>& chosen) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verbs = *app.add_subcommand("audit");
-    verbs.formatter(std::make_shared<FixedHelp>(kHelp));
-    verbs.require_subcommand(1);
-    const auto add = [&](const char* name, std::string_view help, std::function<int()> run) -> CLI::App& {
-        CLI::App& verb = *verbs.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        add_operator_options(verb, *line);
-        verb.callback([run = std::move(run), &chosen] { chosen = run; });
-        return verb;
-    };
+    VerbGroup verbs(app, "audit", kHelp, *line, chosen);
 
-    CLI::App& tailing = add("tail", kTailHelp, [line, &console] {
+    CLI::App& tailing = verbs.add("tail", kTailHelp, [line, &console] {
         OperatorRun run(*line, console);
         return tail_events(run, line->tail);
     });
@@ -287,13 +277,13 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     tailing.add_option("--type", line->tail.type);
     tailing.add_option("--call", line->tail.call);
 
-    CLI::App& showing = add("show", kShowHelp, [line, &console] {
+    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] {
         OperatorRun run(*line, console);
         return show_event(run, line->which);
     });
     showing.add_option("WHICH", line->which)->required();
 
-    CLI::App& verifying = add("verify", kVerifyHelp, [line, &console] {
+    CLI::App& verifying = verbs.add("verify", kVerifyHelp, [line, &console] {
         OperatorRun run(*line, console);
         return verify_log(run, line->verify);
     });
@@ -301,7 +291,7 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     verifying.add_option("--witness", line->verify.witness);
     verifying.add_option("--from-export", line->verify.from_export);
 
-    CLI::App& exporting = add("export", kExportHelp, [line, &console] {
+    CLI::App& exporting = verbs.add("export", kExportHelp, [line, &console] {
         OperatorRun run(*line, console);
         return export_log(run, line->exported);
     });
@@ -310,7 +300,7 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     exporting.add_option("--to", line->exported.to)->check(CLI::PositiveNumber);
     exporting.add_option("-o,--output", line->exported.output);
 
-    CLI::App& proving = add("prove", kProveHelp, [line, &console] {
+    CLI::App& proving = verbs.add("prove", kProveHelp, [line, &console] {
         OperatorRun run(*line, console);
         return prove(run, line->prove);
     });
@@ -320,11 +310,10 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     proving.add_option("--check", line->prove.check);
     proving.add_option("--key", line->prove.keys)->allow_extra_args(false);
 
-    add("checkpoint", kCheckpointHelp, [line, &console] { return checkpoint(*line, console); });
-    add("key", kKeyHelp, [line, &console] { return key(*line, console); });
-    add("rotate-key", kRotateHelp, [line, &console] {
-        return rotate(*line, console);
-    }).add_flag("--yes", line->yes);
+    verbs.add("checkpoint", kCheckpointHelp, [line, &console] { return checkpoint(*line, console); });
+    verbs.add("key", kKeyHelp, [line, &console] { return key(*line, console); });
+    verbs.add("rotate-key", kRotateHelp, [line, &console] { return rotate(*line, console); })
+        .add_flag("--yes", line->yes);
 }
 
 }  // namespace callgate::cli

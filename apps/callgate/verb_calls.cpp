@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "call_rows_report.h"
-#include "help.h"
 #include "operator_verb.h"
 #include "program.h"
 
@@ -178,18 +177,9 @@ int resolve(const CommandLine& line, const Console& console) {
 
 void add_calls(CLI::App& app, const Console& console, std::function<int()>& chosen) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verbs = *app.add_subcommand("calls");
-    verbs.formatter(std::make_shared<FixedHelp>(kHelp));
-    verbs.require_subcommand(1);
-    const auto add = [&](const char* name, std::string_view help, std::function<int()> run) -> CLI::App& {
-        CLI::App& verb = *verbs.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        add_operator_options(verb, *line);
-        verb.callback([run = std::move(run), &chosen] { chosen = run; });
-        return verb;
-    };
+    VerbGroup verbs(app, "calls", kHelp, *line, chosen);
 
-    CLI::App& listing = add("list", kListHelp, [line, &console] { return list(*line, console); });
+    CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
     CLI::Option* unknown = listing.add_flag("--unknown", line->unknown);
     listing.add_option("--state", line->state)
         ->check(CLI::IsMember({"claimed", "dispatched", "reconciling", "succeeded", "failed", "unknown",
@@ -200,11 +190,12 @@ void add_calls(CLI::App& app, const Console& console, std::function<int()>& chos
     listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
     listing.add_option("--before", line->before);
 
-    CLI::App& showing = add("show", kShowHelp, [line, &console] { return show(*line, console); });
+    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] { return show(*line, console); });
     showing.add_option("ID", line->id)->required();
     showing.add_flag("--full", line->full);
 
-    CLI::App& resolving = add("resolve", kResolveHelp, [line, &console] { return resolve(*line, console); });
+    CLI::App& resolving =
+        verbs.add("resolve", kResolveHelp, [line, &console] { return resolve(*line, console); });
     resolving.add_option("ID", line->id)->required();
     resolving.add_flag("--applied", line->applied);
     resolving.add_flag("--not-applied", line->not_applied);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "help.h"
 #include "operator_verb.h"
 #include "program.h"
 
@@ -168,22 +167,13 @@ int collect(const CommandLine& line, const Console& console) {
 
 void add_ledger(CLI::App& app, const Console& console, std::function<int()>& chosen) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verbs = *app.add_subcommand("ledger");
-    verbs.formatter(std::make_shared<FixedHelp>(kHelp));
-    verbs.require_subcommand(1);
-    const auto add = [&](const char* name, std::string_view help, std::function<int()> run) -> CLI::App& {
-        CLI::App& verb = *verbs.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        add_operator_options(verb, *line);
-        verb.callback([run = std::move(run), &chosen] { chosen = run; });
-        return verb;
-    };
-    add("stats", kStatsHelp, [line, &console] { return stats(*line, console); });
-    add("check", kCheckHelp, [line, &console] { return check(*line, console); });
-    add("backup", kBackupHelp, [line, &console] { return backup(*line, console); })
+    VerbGroup verbs(app, "ledger", kHelp, *line, chosen);
+    verbs.add("stats", kStatsHelp, [line, &console] { return stats(*line, console); });
+    verbs.add("check", kCheckHelp, [line, &console] { return check(*line, console); });
+    verbs.add("backup", kBackupHelp, [line, &console] { return backup(*line, console); })
         .add_option("PATH", line->path)
         ->required();
-    add("gc", kGcHelp, [line, &console] { return collect(*line, console); });
+    verbs.add("gc", kGcHelp, [line, &console] { return collect(*line, console); });
 }
 
 }  // namespace callgate::cli

@@ -142,13 +142,17 @@ struct Desk {
         return reply;
     }
     SettleReply settle(std::uint64_t call, AttemptEnd end = AttemptEnd::succeeded, bool last = true) {
+        return settle_with(call, Object{{"answer", call}}, end, last);
+    }
+    SettleReply settle_with(std::uint64_t call, Value result, AttemptEnd end = AttemptEnd::succeeded,
+                            bool last = true) {
         SettleRequest asked;
         asked.call_id = call_id(call);
         asked.attempt = 1;
         asked.end = end;
         asked.last = last;
         auto stored = std::make_shared<StoredOutcome>(*outcome(end == AttemptEnd::succeeded));
-        stored->result.value = Object{{"answer", call}};
+        stored->result.value = std::move(result);
         stored->call_id = asked.call_id;
         asked.outcome = std::move(stored);
         asked.events.push_back(event("tool_call.succeeded", asked.call_id));

@@ -26,17 +26,9 @@ TEST(Large, AResultOfFiftyMegabytesIsStoredAndReplayed) {
     Desk desk;
     ASSERT_FALSE(desk.open());
     ASSERT_FALSE(desk.claim(1, "k1").error);
-    SettleRequest asked;
-    asked.call_id = call_id(1);
-    asked.attempt = 1;
-    asked.end = AttemptEnd::succeeded;
-    auto stored = std::make_shared<StoredOutcome>(*outcome(true));
     std::string bytes(50u << 20, 'x');
     for (std::size_t at = 0; at < bytes.size(); at += 4'099) bytes[at] = static_cast<char>('a' + at % 26);
-    stored->result.value = Value(bytes);
-    asked.outcome = stored;
-    SettleReply reply;
-    desk.turn.wait_for(desk.ledger->settle(std::move(asked), reply, desk.turn));
+    const SettleReply reply = desk.settle_with(1, Value(bytes));
     ASSERT_FALSE(reply.error) << reply.error->message;
     ASSERT_TRUE(reply.settled.accepted);
 
@@ -51,15 +43,7 @@ TEST(Large, AResultThatIsTooLargeIsNotKeptAndTheCallHasEndedAllTheSame) {
     Desk desk([](SqliteOptions& options) { options.max_record_bytes = 1u << 20; });
     ASSERT_FALSE(desk.open());
     ASSERT_FALSE(desk.claim(1, "k1").error);
-    SettleRequest asked;
-    asked.call_id = call_id(1);
-    asked.attempt = 1;
-    asked.end = AttemptEnd::succeeded;
-    auto stored = std::make_shared<StoredOutcome>(*outcome(true));
-    stored->result.value = Value(std::string(2u << 20, 'x'));
-    asked.outcome = std::move(stored);
-    SettleReply reply;
-    desk.turn.wait_for(desk.ledger->settle(std::move(asked), reply, desk.turn));
+    const SettleReply reply = desk.settle_with(1, Value(std::string(2u << 20, 'x')));
     EXPECT_TRUE(reply.settled.accepted);
     const PeekReply again = desk.peek("k1");
     ASSERT_EQ(again.verdict, ClaimVerdict::replay);

@@ -70,15 +70,7 @@ struct Hold {
 void store_large_outcome(Desk& desk) {
     ASSERT_FALSE(desk.open());
     ASSERT_FALSE(desk.claim(1, "k1").error);
-    SettleRequest asked;
-    asked.call_id = call_id(1);
-    asked.attempt = 1;
-    asked.end = AttemptEnd::succeeded;
-    auto stored = std::make_shared<StoredOutcome>(*outcome(true));
-    stored->result.value = Value(std::string(8u << 20, 'x'));
-    asked.outcome = std::move(stored);
-    SettleReply reply;
-    desk.turn.wait_for(desk.ledger->settle(std::move(asked), reply, desk.turn));
+    const SettleReply reply = desk.settle_with(1, Value(std::string(8u << 20, 'x')));
     ASSERT_FALSE(reply.error) << reply.error->message;
     ASSERT_FALSE(desk.open());
 }

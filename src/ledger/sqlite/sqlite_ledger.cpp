@@ -15,46 +15,44 @@ namespace callgate::ledger {
 
 namespace {
 
-/// An outcome that its caller was told could not be recorded: it is, as soon as there is room.
-class LateOutcome final : public WriteJob {
+/// How something ended, which its caller was told could not be recorded: it is, as soon as there is room, and
+/// nobody hears of it.
+template <class Request, class Answer>
+class LateJob final : public WriteJob {
 public:
-    explicit LateOutcome(PreparedSettle settle) : settle_(std::move(settle)) {}
+    using Carry = Result<void> (Clerk::*)(const Request&, Answer&);
+
+    LateJob(Carry carry, Request request) : carry_(carry), request_(std::move(request)) {}
 
     Result<void> apply(Clerk& clerk) override {
-        SettleReply unheard;
-        return clerk.settle(settle_, unheard);
+        Answer unheard;
+        return (clerk.*carry_)(request_, unheard);
     }
     void finish(const Error*) override {}
     std::unique_ptr<WriteJob> left_over() override {
-        return std::make_unique<LateOutcome>(std::move(settle_));
+        return std::make_unique<LateJob>(carry_, std::move(request_));
     }
 
 private:
-    PreparedSettle settle_;
+    Carry carry_;
+    Request request_;
 };
 
-/// The same for a probe's verdict. That it was applied stays; on any other word somebody would have to go on
-/// with the call, who was told that it could not be recorded: so it is unknown.
-class LateConclusion final : public WriteJob {
-public:
-    explicit LateConclusion(ConcludeRequest concluded) : concluded_(std::move(concluded)) {
-        if (concluded_.verdict == Reconciliation::Verdict::applied) return;
-        concluded_.verdict = Reconciliation::Verdict::cannot_tell;
-        for (AuditEvent& event : concluded_.events) event.type = "tool_call.unknown";
-    }
+PreparedSettle as_late(PreparedSettle settle) {
+    return settle;
+}
+/// That it was applied stays. On any other word of a probe somebody would have to go on with the call, who
+/// was told that it could not be recorded: so it is unknown.
+ConcludeRequest as_late(ConcludeRequest concluded) {
+    if (concluded.verdict == Reconciliation::Verdict::applied) return concluded;
+    concluded.verdict = Reconciliation::Verdict::cannot_tell;
+    for (AuditEvent& event : concluded.events) event.type = "tool_call.unknown";
+    return concluded;
+}
 
-    Result<void> apply(Clerk& clerk) override {
-        ConcludeReply unheard;
-        return clerk.conclude(concluded_, unheard);
-    }
-    void finish(const Error*) override {}
-    std::unique_ptr<WriteJob> left_over() override {
-        return std::make_unique<LateConclusion>(std::move(concluded_));
-    }
-
-private:
-    ConcludeRequest concluded_;
-};
+template <class Request>
+constexpr bool kEndsSomething =
+    std::is_same_v<Request, PreparedSettle> || std::is_same_v<Request, ConcludeRequest>;
 
 /// A caller's request on its way through the writer: the reply is filled in, then the waiter is woken.
 template <class Request, class Answer>
@@ -66,9 +64,7 @@ public:
         : carry_(carry), request_(std::move(request)), reply_(&reply), waiter_(&waiter) {}
 
     Result<void> apply(Clerk& clerk) override { return (clerk.*carry_)(request_, *reply_); }
-    bool ends_something() const override {
-        return std::is_same_v<Request, PreparedSettle> || std::is_same_v<Request, ConcludeRequest>;
-    }
+    bool ends_something() const override { return kEndsSomething<Request>; }
     void finish(const Error* error) override {
         if (error != nullptr) reply_->error = *error;
         // From here on the reply and the waiter are the caller's again; only waking is ours.
@@ -77,10 +73,8 @@ public:
         waiter->wake();
     }
     std::unique_ptr<WriteJob> left_over() override {
-        if constexpr (std::is_same_v<Request, PreparedSettle>) {
-            return std::make_unique<LateOutcome>(std::move(request_));
-        } else if constexpr (std::is_same_v<Request, ConcludeRequest>) {
-            return std::make_unique<LateConclusion>(std::move(request_));
+        if constexpr (kEndsSomething<Request>) {
+            return std::make_unique<LateJob<Request, Answer>>(carry_, as_late(std::move(request_)));
         } else {
             return nullptr;
         }

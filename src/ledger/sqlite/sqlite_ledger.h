@@ -37,10 +37,11 @@ struct SqliteOptions {
     std::string directory;
     Retention kept;
     WriterOptions writer;
-    bool strict_audit = false;                      ///< reads are on the disk before they are answered, too
-    bool reads_without_record = false;              ///< while nothing can be recorded, reads go on unrecorded
-    std::optional<base::SealKey> key;               ///< instead of the file ledger.key
-    std::size_t max_record_bytes = 512u << 20;      ///< a larger outcome, approval or payload is refused
+    bool strict_audit = false;          ///< reads are on the disk before they are answered, too
+    bool reads_without_record = false;  ///< while nothing can be recorded, reads go on unrecorded
+    std::optional<base::SealKey> key;   ///< instead of the file ledger.key
+    std::size_t max_record_bytes =
+        512u << 20;  ///< of an approval or payload; a larger outcome goes without its result
     std::uint64_t check_at_once_below = 16u << 20;  ///< bytes: a larger file is checked while calls go on
     /// Who else keeps the audit's checkpoints (audit/anchor.h): a file that only grows, a command, or both.
     std::string anchor_file;
