@@ -99,6 +99,7 @@ TEST(RuntimeOperators, ASecondOwnerIsRefused) {
     const auto second = Runtime::open(options);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().details.at("reason"), "ledger_owned");
+    options.ledger_dir = served.directory() + "/ledger.lock/below";
     EXPECT_THROW(Runtime{options}, std::runtime_error);
 }
 

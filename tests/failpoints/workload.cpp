@@ -133,6 +133,7 @@ private:
             options.anchor_file = place_.anchor();
             options.writer.checkpoint_pages = 60;
             options.writer.retry_when_full = std::chrono::milliseconds(1);
+            options.while_closing = kLongest;
             auto opened = SqliteLedger::open(std::move(options));
             if (opened) {
                 ledger_ = std::move(*opened);
@@ -161,14 +162,8 @@ private:
     }
 
     void close() {
-        const std::weak_ptr<SqliteLedger> closing = ledger_;
         runtime_.reset();
         ledger_.reset();
-        const auto until = std::chrono::steady_clock::now() + kLongest;
-        while (!closing.expired()) {
-            if (std::chrono::steady_clock::now() > until) give_up("The ledger is not let go of.");
-            std::this_thread::yield();
-        }
     }
 
     [[noreturn]] void give_up(std::string_view why) {

@@ -52,7 +52,7 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     std::unique_ptr<Engine> engine(new Engine(std::move(options)));
     Engine& e = *engine;
 
-    auto lock = OwnerLock::take(*e.options.files, e.options.directory);
+    auto lock = OwnerLock::take(*e.options.files, e.options.directory, e.options.while_closing);
     if (!lock) return tl::unexpected(std::move(lock.error()));
     e.lock = std::move(*lock);
     if (auto opened = e.open_database(); !opened) return tl::unexpected(std::move(opened.error()));

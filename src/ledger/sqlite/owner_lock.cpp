@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <iterator>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@
 namespace callgate::ledger {
 
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenTries{1};
 
 tl::unexpected<Error> refused(std::string_view reason, const std::string& directory, std::string message,
                               Object more = {}) {
@@ -78,6 +81,19 @@ std::string owner_of(os::FileOps& files, const os::Fd& lock) {
     return read ? std::string(text, *read) : std::string();
 }
 
+tl::unexpected<Error> owned(const std::string& directory, const std::string& owner, bool by_us) {
+    const std::string who = owner.empty() ? "" : " (" + owner + ")";
+    return refused(
+        "ledger_owned", directory,
+        by_us
+            ? fmt::format("This process{} owns the ledger in '{}' already. Use that one, or close it first.",
+                          who, directory)
+            : fmt::format("Another process{} owns the ledger in '{}'. Ask it through its control socket, or "
+                          "end it first.",
+                          who, directory),
+        {{"owner", owner}});
+}
+
 }  // namespace
 
 bool is_network_filesystem(std::uint64_t kind) noexcept {
@@ -100,7 +116,8 @@ bool is_network_filesystem(std::uint64_t kind) noexcept {
     return std::ranges::find(kShared, kind & 0xFFFFFFFF) != std::end(kShared);
 }
 
-Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directory) {
+Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directory,
+                                  std::chrono::milliseconds while_closing) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_lock");
     if (auto made = make_directory(files, directory); !made) return tl::unexpected(std::move(made.error()));
     if (auto fit = check_directory(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
@@ -116,18 +133,19 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
         return refused("not_writable", directory,
                        fmt::format("The ledger's directory cannot be written. {}", file.error().message));
     }
-    auto locked = files.try_lock(*file, os::LockKind::exclusive);
-    if (!locked) return tl::unexpected(std::move(locked.error()));
-    if (!*locked) {
-        const std::string owner = owner_of(files, *file);
-        return refused("ledger_owned", directory,
-                       fmt::format("Another process{} owns the ledger in '{}'. Ask it through its control "
-                                   "socket, or end it first.",
-                                   owner.empty() ? "" : " (" + owner + ")", directory),
-                       {{"owner", owner}});
-    }
-    // Only for people: who holds the lock is known to the kernel.
     const std::string name = fmt::format("pid {}", ::getpid());
+    const auto until = std::chrono::steady_clock::now() + while_closing;
+    for (;;) {
+        auto locked = files.try_lock(*file, os::LockKind::exclusive);
+        if (!locked) return tl::unexpected(std::move(locked.error()));
+        if (*locked) break;
+        const std::string owner = owner_of(files, *file);
+        // The thread that ended the last call of a runtime may still be closing that runtime's ledger.
+        if (owner != name || std::chrono::steady_clock::now() >= until)
+            return owned(directory, owner, owner == name);
+        std::this_thread::sleep_for(kBetweenTries);
+    }
+    // Only a name: who holds the lock is known to the kernel.
     if (files.truncate(*file, 0)) (void)os::pwrite_all(files, *file, name, 0);
     CALLGATE_FAILPOINT_RETURN("ledger.after_lock");
     return OwnerLock(std::move(*file));

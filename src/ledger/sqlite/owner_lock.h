@@ -6,6 +6,7 @@
 // Threads: belongs to one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -21,9 +22,11 @@ class OwnerLock {
 public:
     OwnerLock() = default;
 
-    /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.pid),
-    /// network_filesystem, not_private (details.owner where it is another user's), …}.
-    static Result<OwnerLock> take(os::FileOps& files, const std::string& directory);
+    /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.owner),
+    /// network_filesystem, not_private (details.owner where it is another user's), …}. Where this process
+    /// holds it itself, another thread of it may be about to let go: that long it waits.
+    static Result<OwnerLock> take(os::FileOps& files, const std::string& directory,
+                                  std::chrono::milliseconds while_closing);
 
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 

@@ -50,6 +50,8 @@ struct SqliteOptions {
     /// For a moment, as operators' verbs own it: no event tells of a clean start, and what the last owner who
     /// stayed said about keeping goes before `kept`.
     bool in_passing = false;
+    /// For how long it waits where this very process owns it, in case that is just being closed.
+    std::chrono::milliseconds while_closing{2'000};
     const char* vfs = nullptr;  ///< SQLite's file layer, for tests
 
     // Seams; null means the real one.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,7 @@
 #include "ledger/sqlite/durable_testing.h"
 #include "ledger/sqlite/owner_lock.h"
 #include "ledger/sqlite/schema.h"
+#include "os/faulty_file_ops.h"
 
 namespace callgate::ledger::testing {
 namespace {
@@ -187,12 +189,31 @@ TEST(SqliteLedger, ASecondOwnerIsRefusedAndToldWhoOwnsIt) {
     ASSERT_FALSE(desk.open());
     SqliteOptions options;
     options.directory = desk.directory;
+    options.while_closing = std::chrono::milliseconds(0);
     const auto second = SqliteLedger::open(std::move(options));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::ledger_unavailable);
     EXPECT_EQ(reason_of(second.error()), "ledger_owned");
     EXPECT_THAT(second.error().message, HasSubstr("pid " + std::to_string(::getpid())));
     EXPECT_EQ(desk.claim(1, "k").verdict, ClaimVerdict::claimed) << "the owner goes on";
+}
+
+TEST(SqliteLedger, OneThatThisProcessIsJustClosingIsWaitedFor) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    os::RealFileOps real;
+    const auto files = std::make_shared<os::FaultyFileOps>(real);
+    SqliteOptions options;
+    options.directory = desk.directory;
+    options.files = files;
+    options.while_closing = std::chrono::minutes(10);
+    std::thread closes([&] {
+        while (files->calls(os::FileOp::lock) == 0) std::this_thread::yield();
+        desk.close();
+    });
+    const auto second = SqliteLedger::open(std::move(options));
+    closes.join();
+    EXPECT_TRUE(second) << second.error().message;
 }
 
 TEST(SqliteLedger, ADirectoryThatOthersMayWriteIsRefused) {
