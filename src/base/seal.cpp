@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +14,7 @@
 
 #include "base/encoding.h"
 #include "base/hkdf.h"
+#include "base/rng.h"
 
 namespace callgate::base {
 
@@ -213,7 +215,7 @@ std::string seal(const SealKey& key, std::string_view purpose, std::string_view 
     char* const text = out.data() + kHeadBytes;
     out.front() = kVersion;
     std::ranges::copy(SealAccess::id(key), id);
-    require(RAND_bytes(raw(salt), kSaltBytes) == 1);
+    SystemRng().fill(std::as_writable_bytes(std::span(salt, kSaltBytes)));
 
     const RecordKey record_key(key, purpose, {salt, kSaltBytes});
     Gcm gcm(record_key, Direction::seal);

@@ -19,7 +19,10 @@ void require(bool ok) {
 
 struct Sha256::Context {
     Context() : handle(EVP_MD_CTX_new()) {
-        require(handle != nullptr && EVP_DigestInit_ex(handle, EVP_sha256(), nullptr) == 1);
+        // Looked up in the library once; never freed, since threads may run until the process is gone.
+        static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+        require(handle != nullptr && algorithm != nullptr &&
+                EVP_DigestInit_ex2(handle, algorithm, nullptr) == 1);
     }
     ~Context() { EVP_MD_CTX_free(handle); }
     Context(const Context&) = delete;
