@@ -6,11 +6,14 @@
 
 #include "ledger/sqlite/database.h"
 #include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/statements.h"
+#include "ledger/sqlite/writer.h"
 
 namespace callgate::bench {
 
 namespace {
 
+using namespace ledger::sql;
 using ledger::Access;
 using ledger::Database;
 using ledger::Statement;
@@ -34,6 +37,10 @@ constexpr std::size_t kArgumentBytes = 13 + 41;
 constexpr std::size_t kResultNoteBytes = 90 + 41;
 constexpr std::size_t kOutcomeBytes = 110 + 41;
 
+constexpr std::int64_t kOwner = 1'048'577;
+constexpr std::int64_t kNow = 1'794'752'467'000'000;
+constexpr std::int64_t kDay = 86'400'000'000;
+
 }  // namespace
 
 struct BareSql::State {
@@ -41,6 +48,7 @@ struct BareSql::State {
     Statement claim, attempt, event, payload, look, result, settle, end;
     std::uint64_t calls = 0;
     std::int64_t events = 0;
+    int log_pages = 0;
     std::string event_bytes = std::string(kEventBytes, 'e');
     std::string arguments = std::string(kArgumentBytes, 'a');
     std::string result_note = std::string(kResultNoteBytes, 'r');
@@ -73,28 +81,21 @@ BareSql::BareSql(const std::string& directory) : state_(std::make_unique<State>(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = "
         "0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"));
     must(ledger::migrate(s.database));
-    s.claim = must(s.database.prepare(
-        "INSERT INTO calls(call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, effect_class, "
-        "state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, "
-        "arguments, created_at) VALUES(?1, NULL, '', 'local', 'add', '', ?2, 'unsafe', 'dispatched', 1, "
-        "1048577, 1, 0, ?2, 1, '', 'call', NULL, 1794752467000000) ON CONFLICT DO NOTHING"));
-    s.attempt = must(s.database.prepare(
-        "INSERT INTO attempts(call_id, n, epoch, owner, started_at) VALUES(?1, 1, 1, 1048577, "
-        "1794752467000000)"));
-    s.event = must(
-        s.database.prepare("INSERT INTO audit(seq, hash, event, call_id, trace) VALUES(?1, ?2, ?3, ?4, ?5)"));
-    s.payload =
-        must(s.database.prepare("INSERT INTO audit_payloads(seq, field, salt, body) VALUES(?1, ?2, ?3, ?4)"));
-    s.look = must(s.database.prepare("SELECT * FROM calls WHERE call_id = ?1"));
-    s.result = must(s.database.prepare("INSERT INTO results(outcome) VALUES(?1)"));
-    s.settle = must(s.database.prepare(
-        "UPDATE calls SET state = 'succeeded', epoch = 1, owner = 1048577, maybe_applied = 0, ended_at = "
-        "1794752467000000, expires_at = 1794838867000000, result_ref = ?2, result_sha256 = ?3, key_hash = "
-        "CASE WHEN 0 THEN NULL ELSE key_hash END WHERE call_id = ?1 AND epoch = 1 AND attempt = 1 AND state "
-        "= 'dispatched'"));
-    s.end = must(s.database.prepare(
-        "UPDATE attempts SET ended_at = 1794752467000000, end_class = 'succeeded' WHERE call_id = ?1 AND n = "
-        "1 AND (end_class IS NULL OR end_class IN ('unknown', 'reconciling'))"));
+    sqlite3_wal_hook(
+        s.database.raw(),
+        [](void* pages, sqlite3*, const char*, int count) {
+            *static_cast<int*>(pages) = count;
+            return SQLITE_OK;
+        },
+        &s.log_pages);
+    s.claim = must(s.database.prepare(kInsertCall));
+    s.attempt = must(s.database.prepare(kInsertAttempt));
+    s.event = must(s.database.prepare(kInsertEvent));
+    s.payload = must(s.database.prepare(kInsertPayload));
+    s.look = must(s.database.prepare(select_calls("WHERE call_id = ?1")));
+    s.result = must(s.database.prepare(kInsertResult));
+    s.settle = must(s.database.prepare(kStoreCall));
+    s.end = must(s.database.prepare(kEndAttempt));
 }
 
 BareSql::~BareSql() = default;
@@ -104,8 +105,26 @@ void BareSql::batch(std::size_t calls) {
     must(s.database.execute("BEGIN IMMEDIATE"));
     for (std::size_t i = 0; i < calls; ++i) {
         const std::string id = s.id_of(s.calls + i);
-        must(s.claim.bind_blob(1, id).bind_blob(2, s.hash).run());
-        must(s.attempt.bind_blob(1, id).run());
+        must(s.claim.bind_blob(1, id)
+                 .bind_null(2)
+                 .bind(3, "")
+                 .bind(4, "local")
+                 .bind(5, "add")
+                 .bind(6, "")
+                 .bind_blob(7, s.hash)
+                 .bind(8, "unsafe")
+                 .bind(9, "dispatched")
+                 .bind(10, 1)
+                 .bind(11, kOwner)
+                 .bind(12, 1)
+                 .bind_blob(13, s.hash)
+                 .bind(14, 1)
+                 .bind(15, "")
+                 .bind(16, "call")
+                 .bind_null(17)
+                 .bind(18, kNow)
+                 .run());
+        must(s.attempt.bind_blob(1, id).bind(2, 1).bind(3, 1).bind(4, kOwner).bind(5, kNow).run());
         s.record(id, "arguments", s.arguments);
     }
     must(s.database.execute("COMMIT"));
@@ -114,15 +133,29 @@ void BareSql::batch(std::size_t calls) {
         const std::string id = s.id_of(s.calls + i);
         if (must(s.look.bind_blob(1, id).step())) s.look.reset();
         must(s.result.bind_blob(1, s.outcome).run());
-        must(s.settle.bind_blob(1, id).bind(2, s.database.last_insert_id()).bind_blob(3, s.hash).run());
-        must(s.end.bind_blob(1, id).run());
+        must(s.settle.bind_blob(1, id)
+                 .bind(2, "succeeded")
+                 .bind(3, 1)
+                 .bind(4, kOwner)
+                 .bind(5, 0)
+                 .bind(6, kNow)
+                 .bind(7, kNow + kDay)
+                 .bind(8, s.database.last_insert_id())
+                 .bind_blob(9, s.hash)
+                 .bind(10, 0)
+                 .bind(11, 1)
+                 .bind(12, 1)
+                 .bind(13, "dispatched")
+                 .run());
+        must(s.end.bind_blob(1, id).bind(2, 1).bind(3, kNow).bind(4, "succeeded").run());
         s.record(id, "result", s.result_note);
     }
     must(s.database.execute("COMMIT"));
     s.calls += calls;
-    // The log goes into the file as often as the ledger does it.
-    if (s.calls % 1'024 < calls)
-        sqlite3_wal_checkpoint_v2(s.database.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    // The log goes into the file when it is as long as the busy ledger lets it become.
+    if (s.log_pages < ledger::WriterOptions().checkpoint_pages_max) return;
+    sqlite3_wal_checkpoint_v2(s.database.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    s.log_pages = 0;
 }
 
 }  // namespace callgate::bench

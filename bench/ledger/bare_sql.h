@@ -1,5 +1,5 @@
-// The statements that a durable unsafe call needs, run bare: prepared once, in batches, with the same bytes,
-// and nothing else. What group commit is measured against.
+// The statements of a durable unsafe call (ledger/sqlite/statements.h), run bare: prepared once, in batches,
+// with as many bytes, and nothing else. What group commit is measured against.
 #pragma once
 
 #include <cstddef>

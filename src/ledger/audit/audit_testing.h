@@ -36,9 +36,20 @@ struct TestLog {
     explicit TestLog(std::uint64_t events = 0) {
         for (std::uint64_t i = 0; i < events; ++i) add(usual_facts());
     }
+    struct Appended : ChainedEvent {
+        std::vector<StoredPayload> payloads;
+    };
+    /// To the chain, not to what is stored.
+    Appended append(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
+                    const KeyNames& named = {}) {
+        DraftedEvent drafted = chain.draft(facts, payloads, named);
+        const std::chrono::microseconds mono(chain.head().size());
+        return {chain.append(drafted.text, facts.at, mono), std::move(drafted.payloads)};
+    }
     const AuditRow& add(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
                         const KeyNames& named = {}) {
-        stored.add(chain.append(facts, std::chrono::microseconds(chain.head().size()), payloads, named));
+        const Appended event = append(facts, payloads, named);
+        stored.add(event, event.payloads);
         stored.add(chain.take_nodes());
         return stored.all_rows().back();
     }

@@ -1,6 +1,7 @@
 #include "ledger/audit/chain.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -59,17 +60,8 @@ AuditChain::AuditChain(std::string chain_id, std::string boot_id, const ChainHea
     require(is_chain_id(boot_id_), "this is no boot id: 1 to 64 of A-Z a-z 0-9 . _ -");
 }
 
-Salt AuditChain::next_salt() {
-    if (salts_used_ == kSalts) {
-        rng_.fill(std::as_writable_bytes(std::span(salts_)));
-        salts_used_ = 0;
-    }
-    return salts_[salts_used_++];
-}
-
-ChainedEvent AuditChain::append(const AuditFacts& facts, std::chrono::microseconds mono,
-                                std::span<const PayloadView> payloads, const KeyNames& keys) {
-    require(head_.size() < kMaxAuditInteger, "the chain is full");
+DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadView> payloads,
+                               const KeyNames& keys) const {
     AuditFacts told = facts;
     if (told.type.empty() || told.type.size() > kMaxType || !base::is_valid_utf8(told.type))
         told.type = kNoType;
@@ -78,12 +70,11 @@ ChainedEvent AuditChain::append(const AuditFacts& facts, std::chrono::microsecon
                     [&](const EventText& text) { return (told.*text.text).size() > kMaxAuditText; }))
         move_long_texts(told, long_texts);
 
-    ChainedEvent event;
-    event.sequence = head_.size() + 1;
-    event.payloads.reserve(payloads.size() + long_texts.size() + 1);
+    DraftedEvent event;
     const auto keep = [&](const PayloadView& payload) {
-        if (!payload.bytes.empty())
-            event.payloads.push_back({std::string(payload.field), next_salt(), std::string(payload.bytes)});
+        if (payload.bytes.empty()) return;
+        event.payloads.push_back({std::string(payload.field), {}, std::string(payload.bytes)});
+        rng_.fill(std::as_writable_bytes(std::span(event.payloads.back().salt)));
     };
     keep({kDetail, facts.detail});
     for (const PayloadView& payload : payloads) {
@@ -99,12 +90,24 @@ ChainedEvent AuditChain::append(const AuditFacts& facts, std::chrono::microsecon
             "an event has two payloads of one name");
 
     std::array<Commit, kMaxAuditPayloads> commits;
-    for (std::size_t i = 0; i < event.payloads.size(); ++i) {
-        const StoredPayload& payload = event.payloads[i];
-        commits[i] = {payload.field, commit_to(hasher_, payload.salt, payload.bytes)};
+    const auto used = std::span(commits).first(event.payloads.size());
+    if (!used.empty()) {
+        base::Sha256 hasher;
+        std::transform(event.payloads.begin(), event.payloads.end(), used.begin(),
+                       [&](const StoredPayload& payload) {
+                           return Commit{payload.field, commit_to(hasher, payload.salt, payload.bytes)};
+                       });
     }
-    event.bytes = event_bytes({chain_id_, boot_id_, event.sequence, mono}, told, keys,
-                              std::span(commits).first(event.payloads.size()));
+    event.text = draft_event(chain_id_, boot_id_, told, keys, used);
+    return event;
+}
+
+ChainedEvent AuditChain::append(const EventDraft& text, std::chrono::system_clock::time_point at,
+                                std::chrono::microseconds mono) {
+    require(head_.size() < kMaxAuditInteger, "the chain is full");
+    ChainedEvent event;
+    event.sequence = head_.size() + 1;
+    event.bytes = text.at({event.sequence, at, mono});
     event.hash = next_hash(hasher_, head_.hash, event.bytes);
 
     head_.hash = event.hash;

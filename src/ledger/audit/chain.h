@@ -6,10 +6,9 @@
 // The chain only computes. Whoever stores commits an event, its payloads and the tree's nodes in the same
 // transaction as the change they tell of; if that fails, the chain goes back to the head it had before.
 //
-// Threads: belongs to one thread at a time, the ledger's writer.
+// Threads: belongs to one thread at a time, the ledger's writer; only draft() may be called from others.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -41,11 +40,16 @@ struct StoredPayload {
     bool operator==(const StoredPayload&) const = default;
 };
 
+/// All of an event but its place.
+struct DraftedEvent {
+    EventDraft text;
+    std::vector<StoredPayload> payloads;
+};
+
 struct ChainedEvent {
     std::uint64_t sequence = 0;
     std::string bytes;
     Sha256Digest hash{};
-    std::vector<StoredPayload> payloads;
 };
 
 /// The end of a chain, all that is needed to go on with it. A value: a copy is what one can go back to.
@@ -70,11 +74,15 @@ public:
     /// not of the same characters.
     AuditChain(std::string chain_id, std::string boot_id, const ChainHead& head, base::Rng& rng);
 
+    /// An event with its payloads, each hashed with a salt of its own. facts.detail becomes the payload
+    /// "detail"; of the others, each field comes once and is none of event_texts(), else
+    /// std::invalid_argument. Empty payloads are left out. May be called from any thread.
+    DraftedEvent draft(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
+                       const KeyNames& keys = {}) const;
+
     /// The next event. What it returns must be stored in the same transaction; if that fails, rewind().
-    /// facts.detail becomes the payload "detail"; of the others, each field comes once and is none of
-    /// event_texts(), else std::invalid_argument. Empty payloads are left out.
-    [[gnu::hot]] ChainedEvent append(const AuditFacts& facts, std::chrono::microseconds mono,
-                                     std::span<const PayloadView> payloads = {}, const KeyNames& keys = {});
+    [[gnu::hot]] ChainedEvent append(const EventDraft& text, std::chrono::system_clock::time_point at,
+                                     std::chrono::microseconds mono);
 
     /// The nodes to store, completed since the last call: in the same transaction, too.
     std::vector<TreeNode> take_nodes() { return std::exchange(nodes_, {}); }
@@ -87,18 +95,12 @@ public:
     void rewind(const ChainHead& to);
 
 private:
-    static constexpr std::size_t kSalts = 64;  // drawn at once: asking the kernel costs more than a hash
-
-    Salt next_salt();
-
     std::string chain_id_;
     std::string boot_id_;
     ChainHead head_;
     base::Rng& rng_;
     base::Sha256 hasher_;
     std::vector<TreeNode> nodes_;
-    std::array<Salt, kSalts> salts_{};
-    std::size_t salts_used_ = kSalts;
 };
 
 }  // namespace callgate::ledger

@@ -45,7 +45,7 @@ TEST(AuditChain, KeepsPersonalTextOutOfTheEventAndCommitsToIt) {
     AuditFacts facts = usual_facts();
     facts.detail = "Ann's account is locked";
     const PayloadView payloads[] = {{"result", "r"}, {"arguments", R"({"to":"ann"})"}, {"empty", ""}};
-    const ChainedEvent event = log.chain.append(facts, std::chrono::microseconds(0), payloads);
+    const auto event = log.append(facts, payloads);
     ASSERT_EQ(event.payloads.size(), 3u);
     EXPECT_EQ(event.payloads[0].field, "arguments");
     EXPECT_EQ(event.payloads[1].field, "detail");
@@ -65,8 +65,7 @@ TEST(AuditChain, NeverUsesASaltTwice) {
     AuditFacts facts = usual_facts();
     facts.detail = "the same";
     std::set<Salt> salts;
-    for (int i = 0; i < 500; ++i)
-        salts.insert(log.chain.append(facts, std::chrono::microseconds(0)).payloads.at(0).salt);
+    for (int i = 0; i < 500; ++i) salts.insert(log.append(facts).payloads.at(0).salt);
     EXPECT_EQ(salts.size(), 500u);
 }
 
@@ -75,7 +74,7 @@ TEST(AuditChain, PutsAnOverlongTextAmongThePayloads) {
     const std::string text(kMaxAuditText + 1, 'x');
     AuditFacts facts = usual_facts();
     facts.principal = text;
-    const ChainedEvent event = log.chain.append(facts, std::chrono::microseconds(0));
+    const auto event = log.append(facts);
     ASSERT_EQ(event.payloads.size(), 1u);
     EXPECT_EQ(event.payloads[0].field, "principal");
     EXPECT_EQ(event.payloads[0].bytes, text);
@@ -96,7 +95,7 @@ TEST(AuditChain, RefusesPayloadsThatCouldNotBeToldApart) {
     const auto append = [&](std::vector<PayloadView> payloads) {
         AuditFacts facts = usual_facts();
         facts.detail = "d";
-        return log.chain.append(facts, std::chrono::microseconds(0), payloads);
+        return log.append(facts, payloads);
     };
     EXPECT_THROW(append({{"Bad name", "x"}}), std::invalid_argument);
     EXPECT_THROW(append({{"a", "x"}, {"a", "y"}}), std::invalid_argument);
@@ -114,8 +113,7 @@ TEST(AuditChain, RefusesIdsThatItCouldNotSign) {
 TEST(AuditChain, GoesBackToAnEarlierHead) {
     TestLog log(250);
     const ChainHead before = log.chain.head();
-    for (int i = 0; i < 10; ++i)
-        log.chain.append(usual_facts("tool_call.failed"), std::chrono::microseconds(0));
+    for (int i = 0; i < 10; ++i) log.append(usual_facts("tool_call.failed"));
     EXPECT_NE(log.chain.head(), before);
     log.chain.rewind(before);
     EXPECT_EQ(log.chain.head(), before);
@@ -133,9 +131,9 @@ TEST(AuditChain, GoesBackToAnEarlierHead) {
 
 TEST(AuditChain, KeepsNodesThatARewindDoesNotTouch) {
     TestLog log(255);
-    log.chain.append(usual_facts(), std::chrono::microseconds(0));
+    log.append(usual_facts());
     const ChainHead head = log.chain.head();
-    log.chain.append(usual_facts(), std::chrono::microseconds(0));
+    log.append(usual_facts());
     log.chain.rewind(head);
     EXPECT_EQ(log.chain.take_nodes().size(), 1u);
 }

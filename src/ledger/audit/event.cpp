@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/utf8.h"
 #include "ledger/audit/canonical_text.h"
@@ -32,10 +33,21 @@ std::uint64_t integer(std::int64_t number) {
     return number < 0 ? 0 : std::min(static_cast<std::uint64_t>(number), kMaxAuditInteger);
 }
 
+void append_number(std::string& out, std::uint64_t value) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    out.append(digits.data(), end);
+}
+
+}  // namespace
+
 /// Puts the members down in the order they are told in, which must be that of their names.
-class Writer {
+class DraftWriter {
 public:
-    explicit Writer(std::string& out) : out_(out) { out_.push_back('{'); }
+    DraftWriter() {
+        out_.reserve(kUsualBytes);
+        out_.push_back('{');
+    }
 
     void text(std::string_view name, std::string_view value) {
         if (value.empty() || value.size() > kMaxAuditText) return;
@@ -52,10 +64,13 @@ public:
 
     void number(std::string_view name, std::uint64_t value) {
         key(name, {});
-        std::array<char, 20> digits;
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-        out_.append(digits.data(), end);
+        append_number(out_, value);
     }
+
+    /// Numbers of the event's place, left open.
+    void mono(std::string_view name) { gap(name, draft_.mono_); }
+    void sequence(std::string_view name) { gap(name, draft_.sequence_); }
+    void time(std::string_view name) { gap(name, draft_.time_); }
 
     void id(std::string_view name, const CallId& id) {
         if (id == CallId{}) return;
@@ -88,9 +103,16 @@ public:
         out_.push_back('}');
     }
 
-    void end() { out_.push_back('}'); }
+    EventDraft end() {
+        out_.push_back('}');
+        return std::move(draft_);
+    }
 
 private:
+    void gap(std::string_view name, std::size_t& at) {
+        key(name, {});
+        at = out_.size();
+    }
     void key(std::string_view name, std::string_view suffix) {
         if (out_.size() > 1) out_.push_back(',');
         out_.push_back('"');
@@ -99,37 +121,49 @@ private:
         out_.append("\":");
     }
 
-    std::string& out_;
+    EventDraft draft_;
+    std::string& out_ = draft_.text_;
 };
-
-}  // namespace
 
 base::Sha256Digest commit_to(base::Sha256& hasher, const Salt& salt, std::string_view payload) {
     const std::string_view salted(reinterpret_cast<const char*>(salt.data()), salt.size());
     return hasher.update(kCommitTag).update(salted).update(payload).finish();
 }
 
-std::string event_bytes(const EventPlace& place, const AuditFacts& facts, const KeyNames& keys,
-                        std::span<const Commit> commits) {
+std::string EventDraft::at(const EventPlace& place) const {
+    constexpr std::size_t kDigits = 3 * 16;  // of integers below 2^53
+    const std::string_view text = text_;
     const auto since_epoch =
-        std::chrono::floor<std::chrono::microseconds>(facts.at.time_since_epoch()).count();
+        std::chrono::floor<std::chrono::microseconds>(place.at.time_since_epoch()).count();
     std::string out;
-    out.reserve(kUsualBytes);
-    Writer to(out);
+    out.reserve(text.size() + kDigits);
+    out.append(text.substr(0, mono_));
+    append_number(out, integer(place.mono.count()));
+    out.append(text.substr(mono_, sequence_ - mono_));
+    append_number(out, place.sequence);
+    out.append(text.substr(sequence_, time_ - sequence_));
+    append_number(out, integer(since_epoch));
+    out.append(text.substr(time_));
+    return out;
+}
+
+EventDraft draft_event(std::string_view chain, std::string_view boot, const AuditFacts& facts,
+                       const KeyNames& keys, std::span<const Commit> commits) {
+    DraftWriter to;
     to.text("action", facts.action);
     to.text("approval", facts.approval_id);
     if (facts.attempt != 0) to.number("attempt", facts.attempt);
     to.text("autonomy", to_string(facts.autonomy));
-    to.text("boot", place.boot);
+    to.text("boot", boot);
     to.id("call", facts.call_id);
-    to.text("chain", place.chain);
+    to.text("chain", chain);
     to.commits("commits", commits);
     to.text("connector", facts.connector_id);
     to.text("error", facts.error_code);
     if (facts.has_key) to.number("has_key", 1);
     to.text("key", keys.key);
     if (facts.latency.count() > 0) to.number("latency_ns", integer(facts.latency.count()));
-    to.number("mono", integer(place.mono.count()));
+    to.mono("mono");
     to.text("old_key", keys.old_key);
     to.text("outcome", facts.outcome);
     to.id("parent", facts.parent_call_id);
@@ -137,18 +171,17 @@ std::string event_bytes(const EventPlace& place, const AuditFacts& facts, const 
     to.text("request", facts.request_hash);
     to.text("risk", to_string(facts.risk));
     to.text("run", facts.run_id);
-    to.number("seq", place.sequence);
+    to.sequence("seq");
     to.text("stage", facts.stage);
     to.text("step", facts.step_id);
     to.text("task", facts.task_id);
     to.text("tenant", facts.tenant);
-    to.number("time", integer(since_epoch));
+    to.time("time");
     to.text("tool", facts.tool);
     to.text("trace", facts.trace_id);
     to.text("type", facts.type);
     to.number("v", kAuditVersion);
-    to.end();
-    return out;
+    return to.end();
 }
 
 bool is_payload_field(std::string_view name) noexcept {

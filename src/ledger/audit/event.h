@@ -31,10 +31,9 @@ inline constexpr std::size_t kMaxAuditPayloads = 32;  ///< of one event
 
 /// Where an event stands.
 struct EventPlace {
-    std::string_view chain;
-    std::string_view boot;  ///< which run of the process
     std::uint64_t sequence = 0;
-    std::chrono::microseconds mono{0};  ///< since that run began
+    std::chrono::system_clock::time_point at;
+    std::chrono::microseconds mono{0};  ///< since this run of the process began
 };
 
 /// The signing keys that an event of the audit itself names, in vkey form (checkpoint.h); else empty.
@@ -53,10 +52,25 @@ using Salt = std::array<std::uint8_t, 16>;
 /// What an event holds of a payload.
 base::Sha256Digest commit_to(base::Sha256& hasher, const Salt& salt, std::string_view payload);
 
-/// The event's canonical text. `commits` in the order of their fields, each field once. facts.detail and
-/// facts.sequence are not looked at.
-std::string event_bytes(const EventPlace& place, const AuditFacts& facts, const KeyNames& keys,
-                        std::span<const Commit> commits);
+/// An event's canonical text but for its place, so that whoever tells of it can write it down before anybody
+/// knows what comes first.
+class EventDraft {
+public:
+    std::string at(const EventPlace& place) const;
+
+private:
+    friend class DraftWriter;
+
+    std::string text_;
+    std::size_t mono_ = 0;  // where in the text the numbers go, in this order
+    std::size_t sequence_ = 0;
+    std::size_t time_ = 0;
+};
+
+/// `boot` is which run of the process. `commits` in the order of their fields, each field once. facts.at,
+/// .detail and .sequence are not looked at.
+EventDraft draft_event(std::string_view chain, std::string_view boot, const AuditFacts& facts,
+                       const KeyNames& keys, std::span<const Commit> commits);
 
 /// 1 to 32 of a-z, 0-9 and _, a letter first.
 bool is_payload_field(std::string_view name) noexcept;

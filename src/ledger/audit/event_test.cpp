@@ -10,11 +10,10 @@
 namespace callgate::ledger {
 namespace {
 
-const EventPlace kPlace{"node-1", "boot-1", 7, std::chrono::microseconds(55)};
-
 std::string bytes_of(const AuditFacts& facts, const KeyNames& keys = {},
                      std::span<const Commit> commits = {}) {
-    return event_bytes(kPlace, facts, keys, commits);
+    return draft_event("node-1", "boot-1", facts, keys, commits)
+        .at({7, facts.at, std::chrono::microseconds(55)});
 }
 
 TEST(AuditEventBytes, SayWhatHappenedInOneCanonicalLine) {

@@ -1,4 +1,4 @@
-// Reading an event's bytes: a strict scanner for the one form that event_bytes() writes.
+// Reading an event's bytes: a strict scanner for the one form that is written (event.h).
 //
 // It accepts exactly the canonical texts of events: known members in their order, each at most once, no
 // spaces, one spelling for every character and number. So whatever it accepts has one meaning only, and

@@ -32,8 +32,8 @@ AuditFacts full_facts() {
 
 std::string full_event() {
     const Commit commits[] = {{"arguments", base::sha256("a")}, {"detail", base::sha256("d")}};
-    return event_bytes({"node-1", "boot-1", 7, std::chrono::microseconds(55)}, full_facts(), {"k", "o"},
-                       commits);
+    return draft_event("node-1", "boot-1", full_facts(), {"k", "o"}, commits)
+        .at({7, full_facts().at, std::chrono::microseconds(55)});
 }
 
 std::string fault_of(std::string_view bytes) {
@@ -124,7 +124,7 @@ TEST(EventScanner, HoldsTextsToTheirLimit) {
     AuditFacts facts = usual_facts();
     const std::string fits(kMaxAuditText, '\x01');  // six bytes each
     facts.run_id = fits;
-    const std::string bytes = event_bytes({"c", "b", 1, {}}, facts, {}, {});
+    const std::string bytes = draft_event("c", "b", facts, {}, {}).at({1, facts.at, {}});
     EXPECT_EQ(fault_of(bytes), "");
     std::string longer = bytes;
     longer.insert(longer.find("\\u0001"), "x");
@@ -137,7 +137,7 @@ RC_GTEST_PROP(EventScanner, ReadsWhatTheWriterWrote,
     facts.principal = principal;
     facts.tool = tool;
     facts.attempt = attempt;
-    const std::string bytes = event_bytes({"c", "b", 1, {}}, facts, {}, {});
+    const std::string bytes = draft_event("c", "b", facts, {}, {}).at({1, facts.at, {}});
     EventView view;
     RC_ASSERT(!scan_event(bytes, view));
     RC_ASSERT(view.text(Member::principal) == principal);
@@ -151,7 +151,7 @@ TEST(ReadEvent, GivesBackTheFacts) {
     const std::string text(kMaxAuditText + 1, 'p');
     facts.principal = text;
     facts.detail = "what a person may have erased";
-    const ChainedEvent stored = log.chain.append(facts, std::chrono::microseconds(3));
+    const auto stored = log.append(facts);
     const auto event = read_event(stored.bytes, stored.payloads);
     ASSERT_TRUE(event) << event.error().message;
     EXPECT_EQ(event->sequence, 1u);
@@ -168,7 +168,7 @@ TEST(ReadEvent, GivesBackTheFacts) {
 
 TEST(ReadEvent, TakesWordsItDoesNotKnowForOther) {
     TestLog log;
-    const ChainedEvent stored = log.chain.append(usual_facts("from.tomorrow"), std::chrono::microseconds(3));
+    const auto stored = log.append(usual_facts("from.tomorrow"));
     EXPECT_EQ(read_event(stored.bytes, {})->type, "other");
 }
 

@@ -68,8 +68,8 @@ Result<ChainHead> restore_head(AuditReader& reader) {
     return head;
 }
 
-void MemoryAudit::add(ChainedEvent event) {
-    for (StoredPayload& payload : event.payloads) payloads_.push_back({event.sequence, std::move(payload)});
+void MemoryAudit::add(ChainedEvent event, const std::vector<StoredPayload>& payloads) {
+    for (const StoredPayload& payload : payloads) payloads_.push_back({event.sequence, payload});
     rows_.push_back({event.sequence, std::move(event.bytes), event.hash});
 }
 

@@ -61,7 +61,7 @@ class MemoryAudit final : public AuditReader {
 public:
     explicit MemoryAudit(std::string chain_id) : chain_id_(std::move(chain_id)) {}
 
-    void add(ChainedEvent event);
+    void add(ChainedEvent event, const std::vector<StoredPayload>& payloads = {});
     void add(AuditRow row) { rows_.push_back(std::move(row)); }
     void add(PayloadRow payload) { payloads_.push_back(std::move(payload)); }
     void add(const std::vector<TreeNode>& nodes);

@@ -32,7 +32,10 @@ TEST(RestoreHead, LetsTheChainGoOnAsIfItHadNeverStopped) {
     TestLog straight(310);
     base::SeededRng rng(2);
     AuditChain again("test-chain", "boot-1", restore_head(log.stored).value(), rng);
-    for (int i = 0; i < 10; ++i) again.append(usual_facts(), std::chrono::microseconds(again.head().size()));
+    for (int i = 0; i < 10; ++i) {
+        const DraftedEvent event = again.draft(usual_facts());
+        again.append(event.text, usual_facts().at, std::chrono::microseconds(again.head().size()));
+    }
     EXPECT_EQ(again.head(), straight.chain.head());
 }
 

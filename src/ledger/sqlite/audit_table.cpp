@@ -9,6 +9,7 @@
 #include "ledger/audit/read_event.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/log_check.h"
+#include "ledger/sqlite/statements.h"
 
 namespace callgate::ledger {
 
@@ -46,8 +47,8 @@ Result<std::vector<Row>> collect(Statement& query, Read read) {
 
 Result<void> AuditTable::prepare() {
     Preparing all(*database_);
-    all.add(event_, "INSERT INTO audit(seq, hash, event, call_id, trace) VALUES(?1, ?2, ?3, ?4, ?5)");
-    all.add(payload_, "INSERT INTO audit_payloads(seq, field, salt, body) VALUES(?1, ?2, ?3, ?4)");
+    all.add(event_, sql::kInsertEvent);
+    all.add(payload_, sql::kInsertPayload);
     all.add(node_, "INSERT INTO audit_nodes(level, place, hash) VALUES(?1, ?2, ?3)");
     all.add(mark_, "INSERT OR REPLACE INTO meta(name, value) VALUES('log_begin', ?1)");
     all.add(checkpoint_, "INSERT OR REPLACE INTO checkpoints(size, note) VALUES(?1, ?2)");
@@ -55,23 +56,19 @@ Result<void> AuditTable::prepare() {
     return all.done();
 }
 
-Result<void> AuditTable::append(const ChainedEvent& event, const AuditFacts& facts,
-                                std::span<const SealedPayload> ready) {
+Result<void> AuditTable::append(const ChainedEvent& event, const PreparedEvent& prepared) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_audit_append");
     event_.bind(1, as_integer(event.sequence))
         .bind_blob(2, event.hash)
         .bind_blob(3, event.bytes)
-        .bind_blob(4, facts.call_id);
-    facts.trace_id.empty() ? event_.bind_null(5) : event_.bind(5, facts.trace_id);
+        .bind_blob(4, prepared.call_id);
+    prepared.trace_id.empty() ? event_.bind_null(5) : event_.bind(5, prepared.trace_id);
     if (auto done = ran(event_); !done) return done;
-    for (const StoredPayload& payload : event.payloads) {
-        const auto found = std::ranges::find(ready, payload.field, &SealedPayload::field);
-        std::string own;
-        if (found == ready.end()) own = seal_payload(*key_, facts.call_id, payload.field, payload.bytes);
+    for (const StoredPayload& payload : prepared.payloads) {
         payload_.bind(1, as_integer(event.sequence))
             .bind(2, payload.field)
             .bind_blob(3, payload.salt)
-            .bind_blob(4, found == ready.end() ? own : found->sealed);
+            .bind_blob(4, payload.bytes);
         if (auto done = ran(payload_); !done) return done;
     }
     CALLGATE_FAILPOINT_RETURN("ledger.after_audit_append");

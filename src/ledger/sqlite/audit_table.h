@@ -27,14 +27,12 @@ namespace callgate::ledger {
 
 class AuditTable {
 public:
-    /// Both must outlive this.
-    AuditTable(Database& database, const base::SealKey& key) : database_(&database), key_(&key) {}
+    /// It must outlive this.
+    explicit AuditTable(Database& database) : database_(&database) {}
 
     Result<void> prepare();
 
-    /// `ready`: payloads that need not be sealed here.
-    Result<void> append(const ChainedEvent& event, const AuditFacts& facts,
-                        std::span<const SealedPayload> ready = {});
+    Result<void> append(const ChainedEvent& event, const PreparedEvent& prepared);
     Result<void> append(std::span<const TreeNode> nodes);
     /// See log_check.h.
     Result<void> set_mark(const ChainHead& head);
@@ -44,7 +42,6 @@ public:
 
 private:
     Database* database_;
-    const base::SealKey* key_;
     Statement event_, payload_, node_, mark_, checkpoint_, erase_;
 };
 

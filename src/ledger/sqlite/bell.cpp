@@ -20,13 +20,17 @@ Bell::~Bell() {
 void Bell::ring(Jobs&& jobs) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(jobs));
-    wanted_.notify_one();
+    if (asleep_) wanted_.notify_one();
 }
 
 void Bell::run() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        wanted_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
+        while (waiting_.empty() && !stopping_) {
+            asleep_ = true;
+            wanted_.wait(lock);
+            asleep_ = false;
+        }
         if (waiting_.empty()) return;
         auto told = std::exchange(waiting_, {});
         lock.unlock();

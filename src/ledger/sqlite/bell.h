@@ -32,6 +32,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wanted_;
     std::vector<Jobs> waiting_;
+    bool asleep_ = false;
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -33,33 +33,30 @@ Result<bool> Book::make_room_for_approval() {
     return true;
 }
 
-Result<std::uint64_t> Book::record(const AuditFacts& event, const SealedPayload* payload,
-                                   const KeyNames& keys) {
-    AuditFacts timed = event;
-    if (timed.at == std::chrono::system_clock::time_point()) timed.at = time_->wall();
-    PayloadView view;
-    std::span<const PayloadView> payloads;
-    std::span<const SealedPayload> ready;
-    if (payload != nullptr) {
-        view = {payload->field, payload->plain};
-        payloads = {&view, 1};
-        ready = {payload, 1};
-    }
-    const ChainedEvent chained = chain_.append(timed, time_->since_start(), payloads, keys);
-    if (auto stored = audit.append(chained, timed, ready); !stored)
-        return tl::unexpected(std::move(stored.error()));
+Result<std::uint64_t> Book::record(const PreparedEvent& event) {
+    const bool timed = event.at != std::chrono::system_clock::time_point();
+    const ChainedEvent chained =
+        chain_.append(event.text, timed ? event.at : time_->wall(), time_->since_start());
+    if (auto stored = audit.append(chained, event); !stored) return tl::unexpected(std::move(stored.error()));
     return chained.sequence;
 }
 
-Result<std::uint64_t> Book::record(const std::vector<AuditEvent>& events, const SealedPayload* payload) {
+Result<std::uint64_t> Book::record(const AuditFacts& event, const KeyNames& keys) {
+    return record(PreparedEvent(chain_, *key_, event, {}, keys));
+}
+
+template <class Event>
+Result<std::uint64_t> Book::record_all(const std::vector<Event>& events) {
     std::uint64_t first = 0;
-    for (const AuditEvent& event : events) {
-        const bool last = &event == &events.back();
-        auto number = record(event, last ? payload : nullptr);
+    for (const Event& event : events) {
+        auto number = record(event);
         if (!number) return number;
         if (first == 0) first = *number;
     }
     return first;
 }
+
+template Result<std::uint64_t> Book::record_all(const std::vector<PreparedEvent>&);
+template Result<std::uint64_t> Book::record_all(const std::vector<AuditEvent>&);
 
 }  // namespace callgate::ledger

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,8 +48,9 @@ public:
          const Retention& kept)
         : calls(database, key),
           approvals(database, key),
-          audit(database, key),
+          audit(database),
           database_(&database),
+          key_(&key),
           time_(&time),
           chain_(std::move(chain)),
           kept_(kept) {}
@@ -67,11 +67,11 @@ public:
     AuditChain& chain() noexcept { return chain_; }
 
     /// Puts an event on the record. Its number.
-    Result<std::uint64_t> record(const AuditFacts& event, const SealedPayload* payload = nullptr,
-                                 const KeyNames& keys = {});
-    /// One after the other; the payload belongs to the last. The number of the first; 0 if there are none.
-    Result<std::uint64_t> record(const std::vector<AuditEvent>& events,
-                                 const SealedPayload* payload = nullptr);
+    Result<std::uint64_t> record(const PreparedEvent& event);
+    Result<std::uint64_t> record(const AuditFacts& event, const KeyNames& keys = {});
+    /// One after the other. The number of the first; 0 if there are none.
+    Result<std::uint64_t> record(const std::vector<PreparedEvent>& events) { return record_all(events); }
+    Result<std::uint64_t> record(const std::vector<AuditEvent>& events) { return record_all(events); }
     /// Before the commit: the tree's nodes that became complete and, if it may be the first transaction of a
     /// log, whose that log is (log_check.h). Nothing if nothing was changed.
     Result<void> store_end();
@@ -103,7 +103,11 @@ public:
     }
 
 private:
+    template <class Event>
+    Result<std::uint64_t> record_all(const std::vector<Event>& events);
+
     Database* database_;
+    const base::SealKey* key_;
     const LedgerTime* time_;
     AuditChain chain_;
     Retention kept_;

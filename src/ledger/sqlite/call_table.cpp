@@ -5,69 +5,50 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "ledger/digest.h"
 #include "ledger/sqlite/codec.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/statements.h"
 
 namespace callgate::ledger {
 
 namespace {
 
+using namespace sql;
+
 constexpr std::string_view kArguments = "call-arguments";
-
-constexpr std::string_view kColumns =
-    "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
-    "maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, ended_at, "
-    "expires_at, result_ref, key_hash IS NOT NULL, runs_as";
-
-std::string select(std::string_view rest) {
-    return "SELECT " + std::string(kColumns) + " FROM calls " + std::string(rest);
-}
 
 }  // namespace
 
 Result<void> CallTable::prepare(Access access) {
     Preparing all(*database_);
-    all.add(by_id_, select("WHERE call_id = ?1"));
-    all.add(by_key_, select("WHERE key_hash = ?1"));
+    all.add(by_id_, select_calls("WHERE call_id = ?1"));
+    all.add(by_key_, select_calls("WHERE key_hash = ?1"));
     all.add(outcome_, "SELECT outcome FROM results WHERE id = ?1");
     all.add(tombstone_, "SELECT 1 FROM tombstones WHERE key_hash = ?1 AND until > ?2");
-    all.add(open_, select("WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown') AND call_id > "
-                          "?1 ORDER BY call_id LIMIT ?2"));
+    all.add(open_, select_calls(fmt::format("WHERE {} AND call_id > ?1 ORDER BY call_id LIMIT ?2", kIsOpen)));
     all.add(attempts_,
             "SELECT n, epoch, started_at, ended_at, end_class FROM attempts WHERE call_id = ?1 ORDER BY n");
     if (access == Access::read_only) return all.done();
 
-    // C1
-    all.add(
-        insert_,
-        "INSERT INTO calls(call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, "
-        "effect_class, state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, "
-        "approval_id, action, arguments, created_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
-        "?12, 0, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT DO NOTHING");
+    all.add(insert_, kInsertCall);
     // C2: only from the epoch and owner that were seen and found dead.
-    all.add(
-        take_over_,
-        "UPDATE calls SET epoch = epoch + 1, owner = ?2, state = ?3, maybe_applied = ?4, policy_rev = ?5, "
-        "ended_at = ?6, approval_id = ?10, runs_as = ?11 WHERE call_id = ?1 AND state IN ('claimed', "
-        "'dispatched', "
-        "'reconciling', 'unknown') AND state = ?7 AND epoch = ?8 AND owner = ?9");
+    all.add(take_over_,
+            fmt::format("UPDATE calls SET epoch = epoch + 1, owner = ?2, state = ?3, maybe_applied = ?4, "
+                        "policy_rev = ?5, ended_at = ?6, approval_id = ?10, runs_as = ?11 WHERE call_id = ?1 "
+                        "AND {} AND state = ?7 AND epoch = ?8 AND owner = ?9",
+                        kIsOpen));
     // C3: the fence.
     all.add(dispatch_,
             "UPDATE calls SET state = 'dispatched', attempt = attempt + 1 WHERE call_id = ?1 AND epoch = ?2 "
             "AND owner = ?3 AND state = 'claimed' AND tool_def_hash = ?4");
-    // C4, C5: the epoch, attempt and state that the rule has judged.
-    all.add(store_,
-            "UPDATE calls SET state = ?2, epoch = ?3, owner = ?4, maybe_applied = ?5, ended_at = ?6, "
-            "expires_at = ?7, result_ref = ?8, result_sha256 = ?9, key_hash = CASE WHEN ?10 THEN NULL ELSE "
-            "key_hash END WHERE call_id = ?1 AND epoch = ?11 AND attempt = ?12 AND state = ?13");
-    all.add(insert_result_, "INSERT INTO results(outcome) VALUES(?1)");
+    all.add(store_, kStoreCall);
+    all.add(insert_result_, kInsertResult);
     all.add(drop_result_, "DELETE FROM results WHERE id = ?1");
-    all.add(insert_attempt_,
-            "INSERT INTO attempts(call_id, n, epoch, owner, started_at) VALUES(?1, ?2, ?3, ?4, ?5)");
-    all.add(end_attempt_,
-            "UPDATE attempts SET ended_at = ?3, end_class = ?4 WHERE call_id = ?1 AND n = ?2 AND (end_class "
-            "IS NULL OR end_class IN ('unknown', 'reconciling'))");
+    all.add(insert_attempt_, kInsertAttempt);
+    all.add(end_attempt_, kEndAttempt);
     all.add(due_,
             "SELECT call_id, key_hash, fingerprint, state, result_sha256, result_ref, expires_at FROM "
             "calls WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2");
@@ -174,25 +155,22 @@ Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::
 }
 
 Result<std::vector<StoredCall>> CallTable::unfinished_before(base::WallTime begun, std::size_t limit) {
-    // The states named as in the index of the open ones, or SQLite would not take it.
-    auto query = database_->prepare(select(
-        "WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown') AND state <> 'unknown' AND "
-        "created_at <= ?1 ORDER BY call_id LIMIT ?2"));
+    auto query = database_->prepare(select_calls(fmt::format(
+        "WHERE {} AND state <> 'unknown' AND created_at <= ?1 ORDER BY call_id LIMIT ?2", kIsOpen)));
     if (!query) return tl::unexpected(std::move(query.error()));
     return many(query->bind(1, micros(begun)).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<StoredCall>> CallTable::all_calls(const CallId& after, std::size_t limit) {
-    auto query = database_->prepare(select("WHERE call_id > ?1 ORDER BY call_id LIMIT ?2"));
+    auto query = database_->prepare(select_calls("WHERE call_id > ?1 ORDER BY call_id LIMIT ?2"));
     if (!query) return tl::unexpected(std::move(query.error()));
     return many(query->bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::optional<CallId>& before) {
-    // Open states have an index of their own; SQLite takes it where the states are named literally.
-    std::string sql = select("WHERE 1");
+    std::string sql = select_calls("WHERE 1");
     const bool open = query.state && (!is_end(*query.state) || *query.state == CallState::unknown);
-    if (open) sql += " AND state IN ('claimed', 'dispatched', 'reconciling', 'unknown')";
+    if (open) sql.append(" AND ").append(kIsOpen);
     if (query.state) sql += " AND state = ?1";
     if (!query.tool.empty()) sql += " AND tool = ?2";
     if (!query.principal.empty()) sql += " AND principal = ?3";

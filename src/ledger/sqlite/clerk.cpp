@@ -147,7 +147,7 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     std::optional<StoredCall>& standing = found->call;
     const Standing stands{standing ? &standing->row : nullptr, standing && is_alive_(standing->row.owner),
                           found->spent, standing && is_stale(standing->row, book_->time(), book_->kept())};
-    const ClaimDecision decision = decide_claim(stands, request.row, request.dispatch, book_->time().wall());
+    ClaimDecision decision = decide_claim(stands, request.row, request.dispatch, book_->time().wall());
     reply.verdict = decision.verdict;
     reply.approval = ApprovalVerdict::ok;
     if (decision.definition_changed) {
@@ -163,7 +163,7 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
         return {};
     }
 
-    CallRow row = decision.row;
+    CallRow row = std::move(decision.row);
     if (decision.verdict == ClaimVerdict::claimed && request.approval) {
         const auto verdict = use_approval(*book_, *request.approval, row);
         if (!verdict) return tl::unexpected(verdict.error());
@@ -211,7 +211,7 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
         reply.row = std::move(row);
         return {};
     }
-    auto first = book_->record(request.events, &prepared.arguments);
+    auto first = book_->record(prepared.events);
     if (!first) return pass_on(first.error());
     reply.first_event = *first;
     reply.row = std::move(row);
@@ -259,7 +259,9 @@ Result<void> Clerk::settle(const PreparedSettle& prepared, SettleReply& reply) {
             book_->calls.end_attempt(after, request.attempt, to_string(after.state), book_->time().wall());
         if (!ended) return ended;
     }
-    auto first = book_->record(request.events, after.outcome ? &prepared.result : nullptr);
+    // The prepared ones tell of an outcome that this end does not have.
+    const bool as_prepared = after.outcome != nullptr || request.outcome == nullptr;
+    auto first = as_prepared ? book_->record(prepared.events) : book_->record(request.events);
     if (!first) return pass_on(first.error());
     reply.first_event = *first;
     CALLGATE_FAILPOINT_RETURN("ledger.after_settle");

@@ -303,7 +303,7 @@ Result<void> SqliteLedger::Engine::record_opening() {
     const std::string vkey = notary->signer().key().vkey();
     KeyNames keys;
     keys.key = vkey;
-    auto number = book->record(own_event("audit.opened", ""), {}, keys);
+    auto number = book->record(own_event("audit.opened", ""), keys);
     if (!number) return tl::unexpected(std::move(number.error()));
     return put_meta("audit_key", vkey);
 }

@@ -22,13 +22,16 @@ std::string payload_name(const CallId& call_id, std::string_view field) {
     return std::string(bytes_of(call_id)).append(field);
 }
 
-/// For the last of `events`.
-SealedPayload make_payload(const base::SealKey& key, const std::vector<AuditEvent>& events,
-                           std::string_view field, std::string plain) {
-    if (events.empty()) return {field, {}, {}};
-    std::string sealed;
-    if (!plain.empty()) sealed = seal_payload(key, events.back().call_id, field, plain);
-    return {field, std::move(plain), std::move(sealed)};
+/// The payload belongs to the last of them.
+std::vector<PreparedEvent> prepare(const AuditChain& chain, const base::SealKey& key,
+                                   const std::vector<AuditEvent>& events, const PayloadView& payload) {
+    std::vector<PreparedEvent> all;
+    all.reserve(events.size());
+    for (const AuditEvent& event : events) {
+        const bool last = &event == &events.back();
+        all.emplace_back(chain, key, event, last ? std::span(&payload, 1) : std::span<const PayloadView>());
+    }
+    return all;
 }
 
 /// The arguments as the audit shows them: what a name announces as a secret is masked.
@@ -77,25 +80,36 @@ Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey&
     return decode_outcome(*plain);
 }
 
-PreparedClaim::PreparedClaim(ClaimRequest asked, const base::SealKey& key)
+PreparedEvent::PreparedEvent(const AuditChain& chain, const base::SealKey& key, const AuditFacts& facts,
+                             std::span<const PayloadView> texts, const KeyNames& keys)
+    : at(facts.at), call_id(facts.call_id), trace_id(facts.trace_id) {
+    DraftedEvent drafted = chain.draft(facts, texts, keys);
+    text = std::move(drafted.text);
+    payloads = std::move(drafted.payloads);
+    for (StoredPayload& payload : payloads)
+        payload.bytes = seal_payload(key, call_id, payload.field, payload.bytes);
+}
+
+PreparedClaim::PreparedClaim(ClaimRequest asked, const AuditChain& chain, const base::SealKey& key)
     : request(std::move(asked)),
       key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)),
-      arguments(make_payload(key, request.events, "arguments", shown_arguments(request.row))) {}
+      events(prepare(chain, key, request.events, {"arguments", shown_arguments(request.row)})) {}
 
-PreparedSettle::PreparedSettle(SettleRequest asked, const base::SealKey& key, std::size_t max_bytes)
+PreparedSettle::PreparedSettle(SettleRequest asked, const AuditChain& chain, const base::SealKey& key,
+                               std::size_t max_bytes)
     : request(std::move(asked)) {
-    result.field = "result";
-    if (!request.outcome) return;
-    std::string plain = encode(*request.outcome);
-    const std::size_t most = std::min(max_bytes, base::kMaxSealedBytes);
-    if (plain.size() + kRoom > most) {
-        request.outcome = without_result(*request.outcome, plain.size());
-        plain = encode(*request.outcome);
+    std::string note;
+    if (request.outcome) {
+        std::string plain = encode(*request.outcome);
+        const std::size_t most = std::min(max_bytes, base::kMaxSealedBytes);
+        if (plain.size() + kRoom > most) {
+            request.outcome = without_result(*request.outcome, plain.size());
+            plain = encode(*request.outcome);
+        }
+        outcome = seal_encoded(key, request.call_id, plain);
+        note = fmt::format(R"({{"bytes":{},"sha256":"{}"}})", plain.size(), base::to_hex(outcome.digest));
     }
-    outcome = seal_encoded(key, request.call_id, plain);
-    result = make_payload(
-        key, request.events, "result",
-        fmt::format(R"({{"bytes":{},"sha256":"{}"}})", plain.size(), base::to_hex(outcome.digest)));
+    events = prepare(chain, key, request.events, {"result", note});
 }
 
 }  // namespace callgate::ledger

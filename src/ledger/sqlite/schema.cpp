@@ -27,8 +27,9 @@ CREATE TABLE calls(
     idem_key TEXT NOT NULL,
     fingerprint BLOB NOT NULL,
     effect_class TEXT NOT NULL,
-    state TEXT NOT NULL CHECK(state IN ('claimed', 'dispatched', 'reconciling', 'succeeded', 'failed',
-                                        'unknown', 'cancelled', 'not_applied')),
+    state TEXT NOT NULL CHECK(state = 'claimed' OR state = 'dispatched' OR state = 'succeeded' OR
+                              state = 'failed' OR state = 'reconciling' OR state = 'unknown' OR
+                              state = 'cancelled' OR state = 'not_applied'),
     epoch INTEGER NOT NULL,
     owner INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
@@ -45,7 +46,8 @@ CREATE TABLE calls(
     result_sha256 BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX calls_by_key ON calls(key_hash) WHERE key_hash IS NOT NULL;
-CREATE INDEX calls_open ON calls(call_id) WHERE state IN ('claimed', 'dispatched', 'reconciling', 'unknown');
+CREATE INDEX calls_open ON calls(call_id) WHERE state = 'claimed' OR state = 'dispatched' OR
+    state = 'reconciling' OR state = 'unknown';
 CREATE INDEX calls_expiry ON calls(expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE attempts(
@@ -84,7 +86,8 @@ CREATE TABLE approvals(
     tool TEXT NOT NULL,
     digest TEXT NOT NULL,
     request_hash BLOB NOT NULL,
-    state TEXT NOT NULL CHECK(state IN ('pending', 'approved', 'denied', 'expired', 'consumed', 'revoked')),
+    state TEXT NOT NULL CHECK(state = 'pending' OR state = 'approved' OR state = 'denied' OR
+                              state = 'expired' OR state = 'consumed' OR state = 'revoked'),
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     consumed_by TEXT NOT NULL,

@@ -198,8 +198,8 @@ Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint
 }
 
 Io SqliteLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::claim, PreparedClaim(std::move(request), *engine_->key), reply,
-                     waiter);
+    return hand_over(*engine_->writer, &Clerk::claim,
+                     PreparedClaim(std::move(request), engine_->book->chain(), *engine_->key), reply, waiter);
 }
 
 Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) {
@@ -208,7 +208,8 @@ Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter&
 
 Io SqliteLedger::settle(SettleRequest request, SettleReply& reply, Waiter& waiter) {
     return hand_over(*engine_->writer, &Clerk::settle,
-                     PreparedSettle(std::move(request), *engine_->key, engine_->options.max_record_bytes),
+                     PreparedSettle(std::move(request), engine_->book->chain(), *engine_->key,
+                                    engine_->options.max_record_bytes),
                      reply, waiter);
 }
 

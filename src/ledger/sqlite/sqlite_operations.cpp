@@ -392,7 +392,7 @@ Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {
         KeyNames keys;
         keys.key = rotation->key;
         keys.old_key = rotation->old_key;
-        auto number = clerk.book().record(event, {}, keys);
+        auto number = clerk.book().record(event, keys);
         if (!number) return tl::unexpected(std::move(number.error()));
         auto put = clerk.book().database().prepare(
             "INSERT OR REPLACE INTO meta(name, value) VALUES('audit_key', ?1)");
