@@ -94,7 +94,7 @@ Result<void> SqliteLedger::Engine::open_database() {
     }
     const auto log = files.stat(path() + "-wal");
     const auto alone = log && log->size != 0 ? look_at_file_alone(path(), options.vfs) : std::nullopt;
-    auto opened = Database::open(path(), Access::read_write, options.vfs);
+    auto opened = Database::open(path(), Access::read_write, log_vfs.emplace(options.vfs).name());
     if (!opened) return tl::unexpected(std::move(opened.error()));
     database = std::move(*opened);
     database.limit_records(options.max_record_bytes);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 
 #include "ledger/sqlite/anchors.h"
 #include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/log_vfs.h"
 #include "ledger/sqlite/notary.h"
 #include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
@@ -43,6 +45,7 @@ public:
     SqliteOptions options;
     OwnerLock lock;  // goes last: whoever gets it finds everything closed
     std::optional<base::SealKey> key;
+    std::optional<LogVfs> log_vfs;
     Database database;  // the writer's
     std::optional<LedgerTime> time;
     std::optional<Book> book;

@@ -173,6 +173,10 @@ std::vector<ScriptStep> script() {
                      [](Desk& desk) { return answer_of(desk.ledger->erase_payloads(call_id(1), "bob")); },
                      [](const Found& found) { return found.events("audit.erased", 1) == 1; }});
     steps.push_back({"collect", [](Desk& desk) { return answer_of(desk.ledger->collect()); }, {}});
+    for (std::uint64_t call = 20; call < 50; ++call) {  // over several moves of the log
+        steps.push_back(claim(call));
+        steps.push_back(settle(call));
+    }
     return steps;
 }
 
@@ -244,6 +248,7 @@ TEST_P(EveryFault, OfTheDiskLeavesWhatWasAnsweredAndNothingElse) {
     for (bool reached = true; reached && !HasFailure(); number += stride()) {
         Desk desk(moves_its_log_often());
         desk.vfs.inject_any(fault, number, repeat);
+        desk.vfs.tear_at(number % 8);
         const auto told = play(desk, steps);
         reached = desk.vfs.faults() != 0;
         SCOPED_TRACE("with fault number " + std::to_string(number));

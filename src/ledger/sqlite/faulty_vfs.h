@@ -1,8 +1,9 @@
 // For tests: a file layer for SQLite that fails when told to. It passes every call on to the usual one,
 // except the chosen ones.
 //
-// A failed call does nothing; a short write does half of its work. Syncs are counted and answered, but not
-// passed on: what is tested is what is asked of a disk, not the disk. Each kind of call is a failpoint, too.
+// A failed call does nothing; a short write does a part of its work, half of it unless told otherwise. Syncs
+// are counted and answered, but not passed on: what is tested is what is asked of a disk, not the disk. Each
+// kind of call is a failpoint, too.
 //
 // Threads: may be used from any thread. Must outlive every connection that uses it.
 #pragma once
@@ -31,8 +32,8 @@ public:
     enum class Fault : std::uint8_t {
         error,  ///< what a broken disk says
         full,   ///< no space left; for a call that needs none, as `error`
-        half,   ///< half of a write, then no space is left
-        torn,   ///< half of a write, then the disk breaks
+        half,   ///< a part of a write, then no space is left
+        torn,   ///< a part of a write, then the disk breaks
     };
 
     FaultyVfs() : inner_(sqlite3_vfs_find(nullptr)), vfs_(*inner_) {
@@ -70,6 +71,8 @@ public:
         const std::lock_guard lock(mutex_);
         armed_.push_back({std::nullopt, fault, changes_ + on_call, repeat});
     }
+    /// How much of a write that is torn is done. Set while nothing runs.
+    void tear_at(std::uint64_t eighths) { eighths_ = eighths; }
     void clear() {
         const std::lock_guard lock(mutex_);
         armed_.clear();
@@ -155,6 +158,8 @@ private:
         return std::nullopt;
     }
 
+    int part_of(int size) const { return static_cast<int>(static_cast<std::uint64_t>(size) * eighths_ / 8); }
+
     static int code_of(Op op, Fault fault) {
         switch (op) {
             case Op::open: return SQLITE_CANTOPEN;
@@ -197,7 +202,7 @@ private:
         const auto fault = handle(file).owner->due(Op::write, handle(file).file);
         if (!fault) return methods(file).xWrite(inner(file), bytes, size, offset);
         if (*fault == Fault::half || *fault == Fault::torn)
-            methods(file).xWrite(inner(file), bytes, size / 2, offset);
+            methods(file).xWrite(inner(file), bytes, handle(file).owner->part_of(size), offset);
         return code_of(Op::write, *fault);
     }
     static int truncate(sqlite3_file* file, sqlite3_int64 size) {
@@ -245,6 +250,7 @@ private:
     mutable std::mutex mutex_;
     std::array<std::array<std::uint64_t, 3>, 6> calls_{};
     std::uint64_t changes_ = 0;
+    std::uint64_t eighths_ = 4;
     std::uint64_t faults_ = 0;
     std::vector<Armed> armed_;
 };
