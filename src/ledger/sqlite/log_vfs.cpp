@@ -1,8 +1,9 @@
 #include "ledger/sqlite/log_vfs.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <stdexcept>
-#include <string_view>
 
 namespace callgate::ledger {
 
@@ -10,13 +11,14 @@ namespace {
 
 // Bytes gathered; what is more is written in pieces. SQLite's own layer takes less than 128 KiB in one call:
 // of a longer one it writes the remainder of that first, which may be nothing.
-constexpr std::size_t kMost = 124u << 10;
+constexpr int kMost = 124 << 10;
 
 /// What SQLite holds for an open log; the file below follows it in memory.
 struct Log {
     sqlite3_file base;
-    std::string* gathered;
-    sqlite3_int64 begin;  // where in the file that goes
+    char* gathered;       // room for kMost bytes; null: nothing is gathered
+    std::size_t count;    // of them in use
+    sqlite3_int64 begin;  // where in the file they go
 
     sqlite3_file* below() noexcept { return reinterpret_cast<sqlite3_file*>(this + 1); }
     const sqlite3_io_methods& methods() noexcept { return *below()->pMethods; }
@@ -26,33 +28,33 @@ Log& log_of(sqlite3_file* file) {
     return *reinterpret_cast<Log*>(file);
 }
 
-/// What cannot be written is let go: it belongs to a transaction that fails by it.
+/// What cannot be written stays, and is written before anything that comes later: SQLite was told that it is
+/// written, and may be told of the failure in a call after which it goes on.
 int write_gathered(Log& log) {
-    if (log.gathered->empty()) return SQLITE_OK;
-    const int code = log.methods().xWrite(log.below(), log.gathered->data(),
-                                          static_cast<int>(log.gathered->size()), log.begin);
-    log.gathered->clear();
+    if (log.count == 0) return SQLITE_OK;
+    const int code = log.methods().xWrite(log.below(), log.gathered, static_cast<int>(log.count), log.begin);
+    if (code == SQLITE_OK) log.count = 0;
     return code;
 }
 
 int close(sqlite3_file* file) {
     Log& log = log_of(file);
-    const int written = write_gathered(log);
-    delete log.gathered;
-    const int closed = log.methods().xClose(log.below());
-    return written == SQLITE_OK ? closed : written;
+    sqlite3_free(log.gathered);  // what was never synced belongs to no commit
+    return log.methods().xClose(log.below());
 }
 
 int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
     Log& log = log_of(file);
     const auto count = static_cast<std::size_t>(size);
-    const bool follows = offset == log.begin + static_cast<sqlite3_int64>(log.gathered->size());
-    if (!follows || log.gathered->size() + count > kMost) {
+    const bool follows = offset == log.begin + static_cast<sqlite3_int64>(log.count);
+    if (!follows || log.count + count > std::size_t{kMost}) {
         if (const int code = write_gathered(log); code != SQLITE_OK) return code;
     }
-    if (count > kMost) return log.methods().xWrite(log.below(), bytes, size, offset);
-    if (log.gathered->empty()) log.begin = offset;
-    log.gathered->append(static_cast<const char*>(bytes), count);
+    if (log.gathered == nullptr || size > kMost)
+        return log.methods().xWrite(log.below(), bytes, size, offset);
+    if (log.count == 0) log.begin = offset;
+    std::memcpy(log.gathered + log.count, bytes, count);
+    log.count += count;
     return SQLITE_OK;
 }
 
@@ -137,7 +139,12 @@ int LogVfs::open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, in
     log.base.pMethods = nullptr;
     const int code = below(vfs)->xOpen(below(vfs), path, log.below(), flags, out);
     if (log.below()->pMethods == nullptr) return code;  // it need not be closed either
-    log.gathered = new std::string;
+    const int can = log.methods().xDeviceCharacteristics(log.below());
+    // Where a write may damage what stands beside it, SQLite writes on after the sync; and what it calls must
+    // not throw.
+    const bool gathers = (can & SQLITE_IOCAP_POWERSAFE_OVERWRITE) != 0;
+    log.gathered = gathers ? static_cast<char*>(sqlite3_malloc(kMost)) : nullptr;
+    log.count = 0;
     log.begin = 0;
     log.base.pMethods = &kMethods;
     return code;

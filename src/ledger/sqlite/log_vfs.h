@@ -4,7 +4,8 @@
 // seventy.
 //
 // Only for a connection with synchronous = FULL: with less, others would see a commit before it is written.
-// All other files, and whatever is not a write, go to the layer below as they are.
+// All other files, and whatever is not a write, go to the layer below as they are; so does everything where
+// there is no memory to gather in, or where a write may damage what stands beside it (the layer says so).
 //
 // Threads: as SQLite's own; each file belongs to one connection. Must outlive every connection that uses it.
 #pragma once

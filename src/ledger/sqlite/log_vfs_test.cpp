@@ -113,6 +113,21 @@ TEST(LogVfs, FailsATransactionThatCannotBeWritten) {
     }
 }
 
+TEST(LogVfs, LeavesNoHoleWhereSqliteGoesOnAfterAFailedRead) {
+    Notes notes;
+    notes.run("PRAGMA cache_size = 10; PRAGMA cache_spill = 1;");
+    notes.run("BEGIN; " + Notes::add(200, 3'000));
+    // What was gathered is written when a page is read back, and cannot be: only that statement fails.
+    notes.disk.inject(Op::write, File::log, Fault::full);
+    EXPECT_FALSE(notes.execute("UPDATE notes SET text = zeroblob(3000);"));
+    if (notes.database.in_transaction()) {
+        EXPECT_TRUE(notes.execute("COMMIT"));
+    }
+    notes.run(Notes::add(1, 10));
+    EXPECT_EQ(notes.seen() % 200, 1) << "all of it or nothing";
+    EXPECT_EQ(notes.database.integer_of("SELECT count(*) FROM notes WHERE text = zeroblob(3000)").value(), 0);
+}
+
 TEST(LogVfs, TellsOfAFailedSync) {
     Notes notes;
     notes.disk.inject(Op::sync, File::log, Fault::error);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <iterator>
+#include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/vfs.h>
@@ -19,8 +21,6 @@
 namespace callgate::ledger {
 
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenTries{1};
 
 tl::unexpected<Error> refused(std::string_view reason, const std::string& directory, std::string message,
                               Object more = {}) {
@@ -96,6 +96,39 @@ tl::unexpected<Error> owned(const std::string& directory, const std::string& own
 
 }  // namespace
 
+struct OwnerLock::Entry {
+    std::uint64_t device;
+    std::uint64_t inode;
+    pid_t process;  // a child has the table, but not what is in it
+};
+
+/// The locks that this process has.
+struct OwnerLock::Entries {
+    std::mutex mutex;
+    std::condition_variable struck_out;
+    std::vector<const Entry*> entries;
+
+    static Entries& of_this_process() {
+        static Entries* const all = new Entries;  // never freed: threads may run until the process is gone
+        return *all;
+    }
+    bool has(std::uint64_t device, std::uint64_t inode) const {
+        return std::ranges::any_of(entries, [&](const Entry* entry) {
+            return entry->device == device && entry->inode == inode && entry->process == ::getpid();
+        });
+    }
+};
+
+void OwnerLock::StrikeOut::operator()(Entry* entry) const {
+    Entries& all = Entries::of_this_process();
+    {
+        const std::lock_guard lock(all.mutex);
+        std::erase(all.entries, entry);
+    }
+    all.struck_out.notify_all();
+    delete entry;
+}
+
 bool is_network_filesystem(std::uint64_t kind) noexcept {
     constexpr std::uint64_t kShared[] = {
         0x6969,      // NFS
@@ -133,22 +166,29 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
         return refused("not_writable", directory,
                        fmt::format("The ledger's directory cannot be written. {}", file.error().message));
     }
-    const std::string name = fmt::format("pid {}", ::getpid());
-    const auto until = std::chrono::steady_clock::now() + while_closing;
-    for (;;) {
-        auto locked = files.try_lock(*file, os::LockKind::exclusive);
-        if (!locked) return tl::unexpected(std::move(locked.error()));
-        if (*locked) break;
-        const std::string owner = owner_of(files, *file);
-        // The thread that ended the last call of a runtime may still be closing that runtime's ledger.
-        if (owner != name || std::chrono::steady_clock::now() >= until)
-            return owned(directory, owner, owner == name);
-        std::this_thread::sleep_for(kBetweenTries);
+    const auto info = files.stat(*file);
+    if (!info) return tl::unexpected(info.error());
+    EntryPtr entry;
+    {
+        Entries& all = Entries::of_this_process();
+        const auto until = std::chrono::steady_clock::now() + while_closing;
+        std::unique_lock lock(all.mutex);
+        for (;;) {
+            auto locked = files.try_lock(*file, os::LockKind::exclusive);
+            if (!locked) return tl::unexpected(std::move(locked.error()));
+            if (*locked) break;
+            // The thread that ended the last call of a runtime may still be closing that runtime's ledger.
+            const bool by_us = all.has(info->device, info->inode);
+            if (!by_us || all.struck_out.wait_until(lock, until) == std::cv_status::timeout)
+                return owned(directory, owner_of(files, *file), by_us);
+        }
+        entry.reset(new Entry{info->device, info->inode, ::getpid()});
+        all.entries.push_back(entry.get());
     }
-    // Only a name: who holds the lock is known to the kernel.
-    if (files.truncate(*file, 0)) (void)os::pwrite_all(files, *file, name, 0);
+    // Only for people: who holds the lock is known to the kernel.
+    if (files.truncate(*file, 0)) (void)os::pwrite_all(files, *file, fmt::format("pid {}", ::getpid()), 0);
     CALLGATE_FAILPOINT_RETURN("ledger.after_lock");
-    return OwnerLock(std::move(*file));
+    return OwnerLock(std::move(entry), std::move(*file));
 }
 
 }  // namespace callgate::ledger

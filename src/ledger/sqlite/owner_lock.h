@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <callgate/error.h>
 #include <callgate/json.h>
@@ -31,9 +33,18 @@ public:
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 
 private:
-    explicit OwnerLock(os::Fd fd) noexcept : fd_(std::move(fd)) {}
+    /// That this process has it; so that its threads can wait for each other.
+    struct Entry;
+    struct Entries;
+    struct StrikeOut {
+        void operator()(Entry* entry) const;
+    };
+    using EntryPtr = std::unique_ptr<Entry, StrikeOut>;
 
-    os::Fd fd_;
+    OwnerLock(EntryPtr entry, os::Fd fd) noexcept : entry_(std::move(entry)), fd_(std::move(fd)) {}
+
+    EntryPtr entry_;
+    os::Fd fd_;  // goes first
 };
 
 /// Whether files on a filesystem of this kind (statfs's f_type) are shared with other machines, where neither
