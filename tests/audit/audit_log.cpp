@@ -123,11 +123,12 @@ private:
 
     void add(const AuditFacts& facts, std::span<const PayloadView> payloads, const KeyNames& keys) {
         mono_ += 1 + rng_.below(1'000'000);
-        ChainedEvent event = chain_->append(facts, std::chrono::microseconds(mono_), payloads, keys);
-        if (rng_.below(6) == 0 && !event.payloads.empty())
-            event.payloads.erase(event.payloads.begin() +
-                                 static_cast<std::ptrdiff_t>(rng_.below(event.payloads.size())));
-        log_.events.push_back({std::move(event.bytes), event.hash, std::move(event.payloads)});
+        DraftedEvent drafted = chain_->draft(facts, payloads, keys);
+        ChainedEvent event = chain_->append(drafted.text, facts.at, std::chrono::microseconds(mono_));
+        std::vector<StoredPayload>& kept = drafted.payloads;
+        if (rng_.below(6) == 0 && !kept.empty())
+            kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(rng_.below(kept.size())));
+        log_.events.push_back({std::move(event.bytes), event.hash, std::move(kept)});
     }
 
     AuditLog& log_;
