@@ -45,7 +45,7 @@ constexpr std::int64_t kDay = 86'400'000'000;
 
 struct BareSql::State {
     Database database;
-    Statement claim, attempt, event, payload, look, result, settle, end;
+    Statement begin, commit, claim, attempt, event, payload, look, result, settle, end;
     std::uint64_t calls = 0;
     std::int64_t events = 0;
     int log_pages = 0;
@@ -88,6 +88,8 @@ BareSql::BareSql(const std::string& directory) : state_(std::make_unique<State>(
             return SQLITE_OK;
         },
         &s.log_pages);
+    s.begin = must(s.database.prepare("BEGIN IMMEDIATE"));
+    s.commit = must(s.database.prepare("COMMIT"));
     s.claim = must(s.database.prepare(kInsertCall));
     s.attempt = must(s.database.prepare(kInsertAttempt));
     s.event = must(s.database.prepare(kInsertEvent));
@@ -102,7 +104,7 @@ BareSql::~BareSql() = default;
 
 void BareSql::batch(std::size_t calls) {
     State& s = *state_;
-    must(s.database.execute("BEGIN IMMEDIATE"));
+    must(s.begin.run());
     for (std::size_t i = 0; i < calls; ++i) {
         const std::string id = s.id_of(s.calls + i);
         must(s.claim.bind_blob(1, id)
@@ -127,8 +129,8 @@ void BareSql::batch(std::size_t calls) {
         must(s.attempt.bind_blob(1, id).bind(2, 1).bind(3, 1).bind(4, kOwner).bind(5, kNow).run());
         s.record(id, "arguments", s.arguments);
     }
-    must(s.database.execute("COMMIT"));
-    must(s.database.execute("BEGIN IMMEDIATE"));
+    must(s.commit.run());
+    must(s.begin.run());
     for (std::size_t i = 0; i < calls; ++i) {
         const std::string id = s.id_of(s.calls + i);
         if (must(s.look.bind_blob(1, id).step())) s.look.reset();
@@ -150,7 +152,7 @@ void BareSql::batch(std::size_t calls) {
         must(s.end.bind_blob(1, id).bind(2, 1).bind(3, kNow).bind(4, "succeeded").run());
         s.record(id, "result", s.result_note);
     }
-    must(s.database.execute("COMMIT"));
+    must(s.commit.run());
     s.calls += calls;
     // The log goes into the file when it is as long as the busy ledger lets it become.
     if (s.log_pages < ledger::WriterOptions().checkpoint_pages_max) return;

@@ -1,5 +1,6 @@
 #include "base/rng.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -43,6 +44,19 @@ void SystemRng::fill(std::span<std::byte> out) {
         }
         out = out.subspan(static_cast<std::size_t>(got));
     }
+}
+
+void DrawnAhead::fill(std::span<std::byte> out) {
+    if (out.size() > bytes_.size()) {
+        from_.fill(out);
+        return;
+    }
+    if (out.size() > left_) {
+        from_.fill(bytes_);
+        left_ = bytes_.size();
+    }
+    std::copy_n(bytes_.end() - static_cast<std::ptrdiff_t>(left_), out.size(), out.begin());
+    left_ -= out.size();
 }
 
 void SeededRng::fill(std::span<std::byte> out) {

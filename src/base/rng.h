@@ -1,8 +1,9 @@
 // Randomness as a seam: whatever needs random bytes is given an Rng, so that tests can repeat a run.
 //
-// Threads: every Rng may be used from any thread.
+// Threads: every Rng may be used from any thread, but for DrawnAhead, which belongs to one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -24,6 +25,19 @@ public:
 class SystemRng final : public Rng {
 public:
     void fill(std::span<std::byte> out) override;
+};
+
+/// Draws several small numbers of bytes at once: asking the kernel costs more than what they are for. For the
+/// length of one piece of work; neither kept nor taken along into a child.
+class DrawnAhead final : public Rng {
+public:
+    explicit DrawnAhead(Rng& from) noexcept : from_(from) {}
+    void fill(std::span<std::byte> out) override;
+
+private:
+    Rng& from_;
+    std::array<std::byte, 48> bytes_;
+    std::size_t left_ = 0;
 };
 
 /// The same seed gives the same bytes, on every machine. Never for anything that must be unguessable.

@@ -1,5 +1,6 @@
 #include "base/rng.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <vector>
@@ -56,6 +57,28 @@ TEST(Rng, BelowReachesEveryValue) {
         seen.insert(rng.below(6));
     }
     EXPECT_EQ(seen.size(), 6u);
+}
+
+TEST(DrawnAhead, GivesWhatItsSourceGivesAndNoByteTwice) {
+    SeededRng source(7);
+    std::array<std::byte, 480> all;
+    source.fill(all);
+    SeededRng same(7);
+    DrawnAhead drawn(same);
+    for (std::size_t at = 0; at < 96; at += 16) {
+        std::array<std::byte, 16> some;
+        drawn.fill(some);
+        EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(at)));
+    }
+    std::array<std::byte, 40> most;
+    drawn.fill(most);  // 8 are left of these
+    std::array<std::byte, 16> more;
+    drawn.fill(more);
+    EXPECT_FALSE(std::equal(more.begin(), more.begin() + 8, most.begin() + 32));
+    EXPECT_TRUE(std::equal(more.begin(), more.end(), all.begin() + 144));
+    std::array<std::byte, 100> many;
+    drawn.fill(many);
+    EXPECT_TRUE(std::equal(many.begin(), many.end(), all.begin() + 192));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 
 #include "base/encoding.h"
 #include "base/hkdf.h"
-#include "base/rng.h"
 
 namespace callgate::base {
 
@@ -208,6 +207,12 @@ std::string SealKey::id() const {
 
 std::string seal(const SealKey& key, std::string_view purpose, std::string_view record,
                  std::string_view plain) {
+    SystemRng rng;
+    return seal(key, purpose, record, plain, rng);
+}
+
+std::string seal(const SealKey& key, std::string_view purpose, std::string_view record,
+                 std::string_view plain, Rng& rng) {
     if (plain.size() > kMaxSealedBytes - kSealOverhead) throw std::length_error("too much to seal at once");
     std::string out(plain.size() + kSealOverhead, '\0');
     char* const id = out.data() + 1;
@@ -215,7 +220,7 @@ std::string seal(const SealKey& key, std::string_view purpose, std::string_view 
     char* const text = out.data() + kHeadBytes;
     out.front() = kVersion;
     std::ranges::copy(SealAccess::id(key), id);
-    SystemRng().fill(std::as_writable_bytes(std::span(salt, kSaltBytes)));
+    rng.fill(std::as_writable_bytes(std::span(salt, kSaltBytes)));
 
     const RecordKey record_key(key, purpose, {salt, kSaltBytes});
     Gcm gcm(record_key, Direction::seal);

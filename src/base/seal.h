@@ -18,6 +18,7 @@
 #include <callgate/error.h>
 
 #include "base/locked_bytes.h"
+#include "base/rng.h"
 #include "base/sha256.h"
 
 namespace callgate::base {
@@ -55,6 +56,9 @@ inline constexpr std::size_t kMaxSealedBytes = std::size_t{1} << 30;
 
 std::string seal(const SealKey& key, std::string_view purpose, std::string_view record,
                  std::string_view plain);
+/// The same, where there is an Rng at hand, fit for keys.
+std::string seal(const SealKey& key, std::string_view purpose, std::string_view record,
+                 std::string_view plain, Rng& rng);
 
 /// config_error {reason}: wrong_key (sealed under another one; {sealed_under, key} are ids), sealed_version
 /// (not in a form this version knows), sealed_damaged (too short, changed, or sealed as something else).

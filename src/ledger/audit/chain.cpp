@@ -61,7 +61,7 @@ AuditChain::AuditChain(std::string chain_id, std::string boot_id, const ChainHea
 }
 
 DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadView> payloads,
-                               const KeyNames& keys) const {
+                               const KeyNames& keys, base::Rng& salts) const {
     AuditFacts told = facts;
     if (told.type.empty() || told.type.size() > kMaxType || !base::is_valid_utf8(told.type))
         told.type = kNoType;
@@ -74,7 +74,7 @@ DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadV
     const auto keep = [&](const PayloadView& payload) {
         if (payload.bytes.empty()) return;
         event.payloads.push_back({std::string(payload.field), {}, std::string(payload.bytes)});
-        rng_.fill(std::as_writable_bytes(std::span(event.payloads.back().salt)));
+        salts.fill(std::as_writable_bytes(std::span(event.payloads.back().salt)));
     };
     keep({kDetail, facts.detail});
     for (const PayloadView& payload : payloads) {

@@ -78,7 +78,12 @@ public:
     /// "detail"; of the others, each field comes once and is none of event_texts(), else
     /// std::invalid_argument. Empty payloads are left out. May be called from any thread.
     DraftedEvent draft(const AuditFacts& facts, std::span<const PayloadView> payloads = {},
-                       const KeyNames& keys = {}) const;
+                       const KeyNames& keys = {}) const {
+        return draft(facts, payloads, keys, rng_);
+    }
+    /// With salts from another Rng than rng().
+    DraftedEvent draft(const AuditFacts& facts, std::span<const PayloadView> payloads, const KeyNames& keys,
+                       base::Rng& salts) const;
 
     /// The next event. What it returns must be stored in the same transaction; if that fails, rewind().
     [[gnu::hot]] ChainedEvent append(const EventDraft& text, std::chrono::system_clock::time_point at,
@@ -90,6 +95,7 @@ public:
     const ChainHead& head() const noexcept { return head_; }
     Sha256Digest root() { return head_.tree.root(hasher_); }
     const std::string& id() const noexcept { return chain_id_; }
+    base::Rng& rng() const noexcept { return rng_; }
 
     /// Forget what came after `to`, a former head().
     void rewind(const ChainHead& to);

@@ -2,12 +2,18 @@
 
 #include <utility>
 
+#include "ledger/sqlite/columns.h"
+
 namespace callgate::ledger {
 
 Result<void> Book::prepare() {
     if (auto ready = calls.prepare(Access::read_write); !ready) return ready;
     if (auto ready = approvals.prepare(Access::read_write); !ready) return ready;
-    return audit.prepare();
+    if (auto ready = audit.prepare(); !ready) return ready;
+    Preparing all(*database_);
+    all.add(begin_transaction_, "BEGIN IMMEDIATE");
+    all.add(commit_, "COMMIT");
+    return all.done();
 }
 
 Result<void> Book::store_end() {
@@ -42,7 +48,7 @@ Result<std::uint64_t> Book::record(const PreparedEvent& event) {
 }
 
 Result<std::uint64_t> Book::record(const AuditFacts& event, const KeyNames& keys) {
-    return record(PreparedEvent(chain_, *key_, event, {}, keys));
+    return record(PreparedEvent(chain_, *key_, chain_.rng(), event, {}, keys));
 }
 
 template <class Event>

@@ -97,12 +97,19 @@ public:
         changes_before_ = sqlite3_total_changes64(database_->raw());
         marks_log_ = false;
     }
+    Result<void> start_transaction() { return done(begin_transaction_); }
+    Result<void> commit() { return done(commit_); }
     void undo() {
         chain_.rewind(head_before_);
         news_ = {};
     }
 
 private:
+    static Result<void> done(Statement& statement) {
+        auto stepped = statement.step();
+        if (!stepped) return tl::unexpected(std::move(stepped.error()));
+        return {};
+    }
     template <class Event>
     Result<std::uint64_t> record_all(const std::vector<Event>& events);
 
@@ -111,6 +118,7 @@ private:
     const LedgerTime* time_;
     AuditChain chain_;
     Retention kept_;
+    Statement begin_transaction_, commit_;
     ChainHead head_before_;
     std::int64_t changes_before_ = 0;
     bool log_is_marked_ = false;

@@ -23,13 +23,14 @@ std::string payload_name(const CallId& call_id, std::string_view field) {
 }
 
 /// The payload belongs to the last of them.
-std::vector<PreparedEvent> prepare(const AuditChain& chain, const base::SealKey& key,
+std::vector<PreparedEvent> prepare(const AuditChain& chain, const base::SealKey& key, base::Rng& rng,
                                    const std::vector<AuditEvent>& events, const PayloadView& payload) {
     std::vector<PreparedEvent> all;
     all.reserve(events.size());
     for (const AuditEvent& event : events) {
         const bool last = &event == &events.back();
-        all.emplace_back(chain, key, event, last ? std::span(&payload, 1) : std::span<const PayloadView>());
+        all.emplace_back(chain, key, rng, event,
+                         last ? std::span(&payload, 1) : std::span<const PayloadView>());
     }
     return all;
 }
@@ -53,15 +54,16 @@ std::shared_ptr<const StoredOutcome> without_result(const StoredOutcome& outcome
     return kept;
 }
 
-SealedOutcome seal_encoded(const base::SealKey& key, const CallId& call_id, std::string_view plain) {
-    return {base::sha256(plain), base::seal(key, kOutcome, bytes_of(call_id), plain)};
+SealedOutcome seal_encoded(const base::SealKey& key, const CallId& call_id, std::string_view plain,
+                           base::Rng& rng) {
+    return {base::sha256(plain), base::seal(key, kOutcome, bytes_of(call_id), plain, rng)};
 }
 
 }  // namespace
 
 std::string seal_payload(const base::SealKey& key, const CallId& call_id, std::string_view field,
-                         std::string_view plain) {
-    return base::seal(key, kPayload, payload_name(call_id, field), plain);
+                         std::string_view plain, base::Rng& rng) {
+    return base::seal(key, kPayload, payload_name(call_id, field), plain, rng);
 }
 
 Result<std::string> unseal_payload(const base::SealKey& key, const CallId& call_id, std::string_view field,
@@ -70,7 +72,8 @@ Result<std::string> unseal_payload(const base::SealKey& key, const CallId& call_
 }
 
 SealedOutcome seal_outcome(const base::SealKey& key, const CallId& call_id, const StoredOutcome& outcome) {
-    return seal_encoded(key, call_id, encode(outcome));
+    base::SystemRng rng;
+    return seal_encoded(key, call_id, encode(outcome), rng);
 }
 
 Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey& key, const CallId& call_id,
@@ -80,24 +83,28 @@ Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey&
     return decode_outcome(*plain);
 }
 
-PreparedEvent::PreparedEvent(const AuditChain& chain, const base::SealKey& key, const AuditFacts& facts,
-                             std::span<const PayloadView> texts, const KeyNames& keys)
+PreparedEvent::PreparedEvent(const AuditChain& chain, const base::SealKey& key, base::Rng& rng,
+                             const AuditFacts& facts, std::span<const PayloadView> texts,
+                             const KeyNames& keys)
     : at(facts.at), call_id(facts.call_id), trace_id(facts.trace_id) {
-    DraftedEvent drafted = chain.draft(facts, texts, keys);
+    DraftedEvent drafted = chain.draft(facts, texts, keys, rng);
     text = std::move(drafted.text);
     payloads = std::move(drafted.payloads);
     for (StoredPayload& payload : payloads)
-        payload.bytes = seal_payload(key, call_id, payload.field, payload.bytes);
+        payload.bytes = seal_payload(key, call_id, payload.field, payload.bytes, rng);
 }
 
 PreparedClaim::PreparedClaim(ClaimRequest asked, const AuditChain& chain, const base::SealKey& key)
     : request(std::move(asked)),
-      key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)),
-      events(prepare(chain, key, request.events, {"arguments", shown_arguments(request.row)})) {}
+      key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)) {
+    base::DrawnAhead rng(chain.rng());
+    events = prepare(chain, key, rng, request.events, {"arguments", shown_arguments(request.row)});
+}
 
 PreparedSettle::PreparedSettle(SettleRequest asked, const AuditChain& chain, const base::SealKey& key,
                                std::size_t max_bytes)
     : request(std::move(asked)) {
+    base::DrawnAhead rng(chain.rng());
     std::string note;
     if (request.outcome) {
         std::string plain = encode(*request.outcome);
@@ -106,10 +113,10 @@ PreparedSettle::PreparedSettle(SettleRequest asked, const AuditChain& chain, con
             request.outcome = without_result(*request.outcome, plain.size());
             plain = encode(*request.outcome);
         }
-        outcome = seal_encoded(key, request.call_id, plain);
+        outcome = seal_encoded(key, request.call_id, plain, rng);
         note = fmt::format(R"({{"bytes":{},"sha256":"{}"}})", plain.size(), base::to_hex(outcome.digest));
     }
-    events = prepare(chain, key, request.events, {"result", note});
+    events = prepare(chain, key, rng, request.events, {"result", note});
 }
 
 }  // namespace callgate::ledger

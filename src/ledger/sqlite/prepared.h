@@ -22,7 +22,7 @@ namespace callgate::ledger {
 
 /// A text beside an audit event is sealed under the id of the event's call and its own name.
 std::string seal_payload(const base::SealKey& key, const CallId& call_id, std::string_view field,
-                         std::string_view plain);
+                         std::string_view plain, base::Rng& rng);
 Result<std::string> unseal_payload(const base::SealKey& key, const CallId& call_id, std::string_view field,
                                    std::string_view sealed);
 
@@ -37,7 +37,7 @@ Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey&
 
 /// An audit event as it is stored, but for its place in the chain.
 struct PreparedEvent {
-    PreparedEvent(const AuditChain& chain, const base::SealKey& key, const AuditFacts& facts,
+    PreparedEvent(const AuditChain& chain, const base::SealKey& key, base::Rng& rng, const AuditFacts& facts,
                   std::span<const PayloadView> payloads = {}, const KeyNames& keys = {});
 
     std::chrono::system_clock::time_point at;  ///< none: when it is written

@@ -258,7 +258,7 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
     Book& book = clerk_.book();
     book.begin();
     CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
-    if (auto begun = book.database().execute("BEGIN IMMEDIATE"); !begun) return begun;
+    if (auto begun = book.start_transaction(); !begun) return begun;
     if (jobs.empty() && taken_count_ == 0 && trouble()) {
         // Only something written shows whether there is room again.
         auto written = book.database().execute(
@@ -280,7 +280,7 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
     }
     if (auto stored = book.store_end(); !stored) return stored;
     CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
-    if (auto done = book.database().execute("COMMIT"); !done) return done;
+    if (auto done = book.commit(); !done) return done;
     book.committed();
     if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
         // It is on the disk, and the writer does not know: as after a failed sync.
