@@ -185,10 +185,12 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
         entry.reset(new Entry{info->device, info->inode, ::getpid()});
         all.entries.push_back(entry.get());
     }
+    OwnerLock taken(std::move(entry), std::move(*file));
     // Only for people: who holds the lock is known to the kernel.
-    if (files.truncate(*file, 0)) (void)os::pwrite_all(files, *file, fmt::format("pid {}", ::getpid()), 0);
+    if (files.truncate(taken.fd_, 0))
+        (void)os::pwrite_all(files, taken.fd_, fmt::format("pid {}", ::getpid()), 0);
     CALLGATE_FAILPOINT_RETURN("ledger.after_lock");
-    return OwnerLock(std::move(entry), std::move(*file));
+    return taken;
 }
 
 }  // namespace callgate::ledger
