@@ -18,12 +18,12 @@ BOOST_DESCRIBE_STRUCT(Order, (), (item, count, notes))
 
 int main() {
     cg::Runtime runtime;
-    runtime.tools().add(cg::tool(
+    runtime.tools().add_or_throw(cg::tool(
         "add", "Add two numbers", [](int a, int b) { return a + b; }, cg::param("a"), cg::param("b")));
     const cg::Outcome sum = runtime.call("add", {{"a", 5}, {"b", 3}});
     std::cout << sum.text() << '\n';
 
-    runtime.tools().add(cg::tool("order", "Order something", [](const Order& order) {
+    runtime.tools().add_or_throw(cg::tool("order", "Order something", [](const Order& order) {
         return "ordered " + std::to_string(order.count) + " × " + order.item;
     }));
     std::cout << runtime.tools().get("order")->definition.compact() << '\n';
@@ -39,7 +39,7 @@ int main() {
     }
 
     // An exception in a tool is a failed call, and a model is told what to do next.
-    runtime.tools().add(cg::tool(
+    runtime.tools().add_or_throw(cg::tool(
         "divide", "", [](int a, int b) { return b != 0 ? a / b : throw std::domain_error("b is 0"); },
         cg::param("a"), cg::param("b")));
     const cg::Outcome broken = runtime.call("divide", {{"a", 1}, {"b", 0}});

@@ -30,7 +30,7 @@ void show(std::string_view what, const cg::Outcome& outcome) {
 
 int main() {
     cg::Runtime runtime;
-    runtime.tools().add(
+    runtime.tools().add_or_throw(
         cg::tool(
             "pay", "Pay somebody",
             [](const std::string& to, int amount) { return "paid " + std::to_string(amount) + " to " + to; },

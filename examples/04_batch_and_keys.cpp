@@ -37,15 +37,16 @@ int main() {
     cg::Runtime runtime;
     int counter = 0;
     std::mutex counting;
-    runtime.tools().add(cg::tool("square", "", [](int n) { return n * n; }, cg::param("n")).read_only());
-    runtime.tools().add(cg::tool(
+    runtime.tools().add_or_throw(
+        cg::tool("square", "", [](int n) { return n * n; }, cg::param("n")).read_only());
+    runtime.tools().add_or_throw(cg::tool(
         "book", "Book a seat",
         [&](const std::string& seat) {
             const std::lock_guard lock(counting);
             return "seat " + seat + " is booking number " + std::to_string(++counter);
         },
         cg::param("seat")));
-    runtime.tools().add(cg::tool("watch", "Watch until told to stop", watch).read_only());
+    runtime.tools().add_or_throw(cg::tool("watch", "Watch until told to stop", watch).read_only());
 
     // In parallel, and answered in the order of the calls; one that is wrong does not touch the others.
     std::vector<cg::CallRequest> calls;

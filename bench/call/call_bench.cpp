@@ -57,9 +57,9 @@ struct Runtimes {
     Runtimes() {
         watched.observe(counting);
         pooled.observe(std::make_shared<Counting>());
-        (void)watched.tools().add(add_tool(true));
-        (void)silent.tools().add(add_tool(true));
-        (void)pooled.tools().add(add_tool(false));
+        watched.tools().add_or_throw(add_tool(true));
+        silent.tools().add_or_throw(add_tool(true));
+        pooled.tools().add_or_throw(add_tool(false));
     }
 };
 

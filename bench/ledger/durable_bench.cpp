@@ -80,8 +80,8 @@ cg::Tool add_tool(std::string name, bool reads) {
 }
 
 void add_tools(cg::Runtime& runtime) {
-    (void)runtime.tools().add(add_tool("add", false));
-    (void)runtime.tools().add(add_tool("look", true));
+    runtime.tools().add_or_throw(add_tool("add", false));
+    runtime.tools().add_or_throw(add_tool("look", true));
 }
 
 void call(cg::Runtime& runtime, const char* tool) {

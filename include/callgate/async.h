@@ -4,7 +4,7 @@
 //     cg::Args arguments = {{"a", 5}, {"b", 3}};
 //     cg::Outcome r = co_await runtime.async_call("add", arguments);
 //     auto fetch = [](std::string url) -> asio::awaitable<std::string> { … };
-//     runtime.tools().add(cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")));
+//     runtime.tools().add_or_throw(cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")));
 //
 // Coroutine tools run on the runtime's own io context, one thread, or on one that the host lends
 // (use_executor); each on a strand of its own. A call is awaited on the executor of who awaits it. When a

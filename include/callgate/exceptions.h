@@ -1,10 +1,12 @@
-// Exceptions for hosts that want them: call_or_throw() throws one of these, built from the outcome it would
-// have returned. The audit has the event before the exception is thrown.
+// Exceptions for hosts that want them. call_or_throw() throws a ToolExecutionError, built from the outcome it
+// would have returned; the audit has the event before the exception is thrown. Registry::add_or_throw() throws
+// a RegistrationError.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
+#include <callgate/error.h>
 #include <callgate/outcome.h>
 
 namespace callgate {
@@ -45,6 +47,16 @@ class OutcomeUnknown : public ToolExecutionError {
 };
 class AuditWriteError : public ToolExecutionError {
     using ToolExecutionError::ToolExecutionError;
+};
+
+/// A tool that was not registered. what() is the error's message.
+class RegistrationError : public std::invalid_argument {
+public:
+    explicit RegistrationError(Error error);
+    const Error& error() const noexcept { return error_; }
+
+private:
+    Error error_;
 };
 
 /// Throws the exception that belongs to the outcome; returns if it is a success.

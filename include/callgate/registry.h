@@ -72,15 +72,18 @@ public:
     Registry& operator=(const Registry&) = delete;
 
     /// config_error {reason: duplicate_name, bad_name, bad_schema, inline_credential, bad_contract, too_many,
-    /// …}.
-    Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
+    /// …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
+    [[nodiscard]] Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
+    /// The same for hosts that would rather stop than start without a tool: throws RegistrationError
+    /// (exceptions.h) where add() would refuse. Chains.
+    Registry& add_or_throw(Tool tool, IfPresent if_present = IfPresent::refuse);
     /// All or none.
-    Result<void> add_all(std::vector<Tool> tools, IfPresent if_present = IfPresent::refuse);
+    [[nodiscard]] Result<void> add_all(std::vector<Tool> tools, IfPresent if_present = IfPresent::refuse);
     /// False if there was none.
     bool remove(std::string_view name);
     void clear();
     /// Takes over the other's tools; all or none.
-    Result<void> import_from(const Registry& other, IfPresent if_present = IfPresent::refuse);
+    [[nodiscard]] Result<void> import_from(const Registry& other, IfPresent if_present = IfPresent::refuse);
 
     const std::string& name() const noexcept;
     std::size_t size() const;

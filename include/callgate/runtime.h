@@ -1,9 +1,9 @@
 // The runtime: the one entry through which tool calls reach the world.
 //
 //     cg::Runtime runtime;    // its record is in memory; open() with ledger_dir keeps it on the disk
-//     runtime.tools().add(cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a +
-//     b; },
-//                                  cg::param("a"), cg::param("b")));
+//     runtime.tools().add_or_throw(cg::tool(
+//         "add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; }, cg::param("a"),
+//         cg::param("b")));
 //     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
 //
 // A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except

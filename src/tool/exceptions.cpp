@@ -16,6 +16,9 @@ std::string what_of(const Outcome& outcome) {
 ToolExecutionError::ToolExecutionError(Outcome outcome)
     : std::runtime_error(what_of(outcome)), outcome_(std::move(outcome)) {}
 
+RegistrationError::RegistrationError(Error error)
+    : std::invalid_argument(error.message), error_(std::move(error)) {}
+
 void throw_if_failed(const Outcome& outcome) {
     if (outcome.ok()) return;
     // Whatever the call did: what its caller has to know first is that the record lacks it.

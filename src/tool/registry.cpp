@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <callgate/exceptions.h>
 #include <callgate/registry.h>
 
 #include "tool/suggest.h"
@@ -182,6 +183,12 @@ Result<void> Registry::add(Tool tool, IfPresent if_present) {
     auto entry = ToolEntry::make(std::move(tool), state_->options);
     if (!entry) return tl::unexpected(std::move(entry.error()));
     return state_->put_and_tell({std::move(*entry)}, if_present);
+}
+
+Registry& Registry::add_or_throw(Tool tool, IfPresent if_present) {
+    if (auto added = add(std::move(tool), if_present); !added)
+        throw RegistrationError(std::move(added.error()));
+    return *this;
 }
 
 Result<void> Registry::add_all(std::vector<Tool> tools, IfPresent if_present) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <callgate/exceptions.h>
 #include <callgate/registry.h>
 
 #include "tool/tool_entry.h"
@@ -49,6 +50,22 @@ TEST(Registry, IsEmptyAndCalledDefaultAtFirst) {
     EXPECT_EQ(registry.size(), 0u);
     EXPECT_EQ(registry.find("add"), nullptr);
     EXPECT_EQ(registry.get("add"), std::nullopt);
+}
+
+TEST(Registry, AHostThatWouldRatherStopIsToldWhatWasWrongWithATool) {
+    Registry registry;
+    registry.add_or_throw(echo_tool("a")).add_or_throw(echo_tool("b"));
+    EXPECT_EQ(registry.size(), 2u);
+    try {
+        registry.add_or_throw(echo_tool("a"));
+        FAIL() << "a name is not taken over silently";
+    } catch (const RegistrationError& refused) {
+        EXPECT_EQ(refused.error().details.at("reason").as_string(), "duplicate_name");
+        EXPECT_EQ(refused.what(), refused.error().message);
+    }
+    EXPECT_THROW(registry.add_or_throw(echo_tool("no such name")), std::invalid_argument);
+    registry.add_or_throw(echo_tool("a"), IfPresent::replace);
+    EXPECT_EQ(registry.size(), 2u);
 }
 
 TEST(Registry, FindsAToolUnderExactlyItsName) {

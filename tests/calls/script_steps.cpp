@@ -101,7 +101,7 @@ void Script::change_tool() {
             tools.release(kind.name);
             tools.update_health(kind.name, ToolHealth());
             break;
-        default: (void)tools.add(make_tool(*this, kind, kind.mode, "as it is now"), IfPresent::replace);
+        default: tools.add_or_throw(make_tool(*this, kind, kind.mode, "as it is now"), IfPresent::replace);
     }
 }
 

@@ -156,9 +156,9 @@ private:
             std::make_unique<Runtime>(std::make_shared<Runtime::Core>(RuntimeOptions(), std::move(parts)));
         for (const EffectClass effect : {EffectClass::read, EffectClass::keyed, EffectClass::verify,
                                          EffectClass::tx, EffectClass::unsafe}) {
-            (void)runtime_->tools().add(make_tool(std::string(to_string(effect)), effect));
+            runtime_->tools().add_or_throw(make_tool(std::string(to_string(effect)), effect));
         }
-        (void)runtime_->tools().add(make_tool("asks", EffectClass::unsafe).risk(Risk::high));
+        runtime_->tools().add_or_throw(make_tool("asks", EffectClass::unsafe).risk(Risk::high));
     }
 
     void close() {

@@ -579,8 +579,8 @@ TEST(S2, R10_EachCallOfABatchMayHaveItsOwnTimeLimit) {
 TEST(S2, R12_TextImageAndCustomContentAreUnderstood) {  // V39, V40, V41, V43
     TestRuntime node;
     const auto content = [&](std::vector<Block> blocks) {
-        (void)node->tools().add(reader("show", [=] { return ToolReturn(ToolResult(blocks)); }),
-                                IfPresent::replace);
+        node->tools().add_or_throw(reader("show", [=] { return ToolReturn(ToolResult(blocks)); }),
+                                   IfPresent::replace);
         const Object view = views::s2(node->call("show"));
         const Value* found = view.if_contains("content");
         return std::pair(found != nullptr ? *found : Value(),
