@@ -1,6 +1,5 @@
 // What operators ask of the SQLite ledger.
 #include <atomic>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,7 +15,6 @@
 #include "ledger/sqlite/engine.h"
 #include "ledger/sqlite/schema.h"
 #include "ledger/sqlite/sqlite_ledger.h"
-#include "os/system_error.h"
 
 namespace callgate::ledger {
 
@@ -267,51 +265,6 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
     if (progress) static_cast<void>(progress(Step::kParts, Step::kParts));
     const bool ok = problems.empty();
     return Object{{"ok", ok}, {"problems", std::move(problems)}};
-}
-
-Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress& progress) {
-    CALLGATE_FAILPOINT_RETURN("ledger.before_backup");
-    if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
-    const auto made = engine_->options.files->open(path, os::OpenMode::create_exclusive);
-    if (!made) {
-        const bool there = os::error_number(made.error()) == EEXIST;
-        return fail(ErrorCode::config_error,
-                    there ? fmt::format("'{}' is there already. Name a file that is not.", path)
-                          : made.error().message,
-                    {{"reason", there ? "file_exists" : "not_writable"}, {"path", path}});
-    }
-    auto copied = copy_to(path, progress);
-    if (!copied) (void)engine_->options.files->unlink(path);
-    return copied;
-}
-
-Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
-    constexpr int kPagesAtOnce = 1'000;
-    auto from = engine_->open_reader();
-    if (!from) return tl::unexpected(std::move(from.error()));
-    auto to = Database::open(path, Access::read_write, engine_->options.vfs);
-    if (!to) return tl::unexpected(std::move(to.error()));
-    sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from->raw(), "main");
-    if (copy == nullptr) return tl::unexpected(sqlite_error(to->raw(), sqlite3_errcode(to->raw()), "copy"));
-    int code = SQLITE_OK;
-    bool stopped = false;
-    while (!stopped) {
-        code = sqlite3_backup_step(copy, kPagesAtOnce);
-        const auto total = static_cast<std::uint64_t>(sqlite3_backup_pagecount(copy));
-        const auto left = static_cast<std::uint64_t>(sqlite3_backup_remaining(copy));
-        if (progress && !progress(total - left, total)) stopped = true;
-        if (code != SQLITE_OK) break;
-    }
-    sqlite3_backup_finish(copy);
-    if (stopped) return called_off("backup");
-    if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to->raw(), code, "write the backup"));
-    const auto bytes =
-        to->integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-    CALLGATE_FAILPOINT_RETURN("ledger.after_backup");
-    return Object{{"path", path},
-                  {"bytes", bytes.value_or(0)},
-                  {"key", engine_->key->id()},
-                  {"note", "The sealed records in it need the ledger's key, which is not in it."}};
 }
 
 Result<Object> SqliteLedger::collect() {
