@@ -12,6 +12,8 @@
 #include <callgate/json.h>
 
 #include "base/clock.h"
+#include "base/must.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/control/filled_ledger.h"
 #include "ledger/control/server.h"
 #include "ledger/sqlite/sqlite_ledger.h"
@@ -39,7 +41,7 @@ public:
     std::string directory() const { return dir_.file("ledger"); }
     ledger::SqliteLedger& ledger() { return *ledger_; }
     ledger::OwnerId owner() {
-        if (!owner_) owner_ = ledger_->register_owner();
+        if (!owner_) owner_ = must(ledger::register_owner(*ledger_));
         return *owner_;
     }
     void serve() {

@@ -140,11 +140,11 @@ public:
         Outcome outcome = tell(begin(runtime, context(interrupt)));
         std::optional<Approval> approval;
         if (!outcome.approval_id().empty()) {
-            approval = runtime.approvals().get(outcome.approval_id());
+            approval = look_at(runtime, outcome.approval_id());
             const bool waits = outcome.state() == State::needs_approval;
             if (approval && waits && decide(runtime, outcome, *approval)) {
                 outcome = tell(runtime.resume(outcome.call_id(), context(interrupt)));
-                approval = runtime.approvals().get(approval->id);
+                approval = look_at(runtime, approval->id);
             }
         }
         finish(outcome, approval);
@@ -152,6 +152,13 @@ public:
     }
 
 private:
+    std::optional<Approval> look_at(Runtime& runtime, std::string_view id) {
+        auto found = runtime.approvals().get(id);
+        if (found) return std::move(*found);
+        print_error(found.error(), std::nullopt, line_.json, color_, console_);
+        return std::nullopt;
+    }
+
     Result<std::unique_ptr<Runtime>> open(const Interrupt& interrupt) {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);

@@ -31,6 +31,7 @@
 
 #include "bare_sql.h"
 #include "ledger/audit/verify.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 
 namespace {
@@ -196,7 +197,7 @@ void leave_in_flight(const std::string& directory, std::size_t count) {
         options.directory = directory;
         auto ledger = cg::ledger::SqliteLedger::open(std::move(options));
         if (!ledger) give_up(ledger.error().message);
-        const auto owner = (*ledger)->register_owner();
+        const auto owner = *cg::ledger::register_owner(**ledger);
         struct Counting final : cg::ledger::Waiter {
             void wake() override { done.fetch_add(1); }
             std::atomic<std::size_t> done{0};

@@ -76,8 +76,11 @@ class Approvals {
 public:
     virtual ~Approvals() = default;
 
-    virtual std::vector<Approval> list(std::optional<ApprovalState> state = ApprovalState::pending) const = 0;
-    virtual std::optional<Approval> get(std::string_view id) const = 0;
+    /// An error where they could not be read: an empty list says that there are none.
+    virtual Result<std::vector<Approval>> list(
+        std::optional<ApprovalState> state = ApprovalState::pending) const = 0;
+    /// denied {reason: not_found}.
+    virtual Result<Approval> get(std::string_view id) const = 0;
 
     /// denied {reason: self_approval | assurance_too_low | already_decided | not_found …}, approval_expired,
     /// approval_denied. Voting twice changes nothing.

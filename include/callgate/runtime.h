@@ -170,9 +170,9 @@ public:
     /// Asks the probes of the tools that are registered now about the calls of effect class `verify` that a
     /// program which is gone left in doubt; each under the tool's own deadline, several at once. Blocks until
     /// all have answered. A call that nobody asks about here is asked about by the next one with its key.
-    ReconcileReport reconcile();
+    Result<ReconcileReport> reconcile();
 
-    std::vector<AuditEvent> audit(std::string_view trace_id = {}) const;
+    Result<std::vector<AuditEvent>> audit(std::string_view trace_id = {}) const;
     void observe(std::shared_ptr<Observer> observer);
     RuntimeStats stats() const;
 

@@ -30,4 +30,20 @@ private:
     std::atomic<std::uint32_t> woken_{0};
 };
 
+/// As the ledger's operations of these names, and waits for them.
+inline Result<std::optional<Approval>> approval_of_call(Ledger& ledger, std::string_view call_id) {
+    ApprovalReply reply;
+    BlockingWaiter waiter;
+    waiter.wait(ledger.approval_of_call(std::string(call_id), reply, waiter));
+    if (reply.error) return tl::unexpected(std::move(*reply.error));
+    return std::move(reply.approval);
+}
+inline Result<OwnerId> register_owner(Ledger& ledger) {
+    OwnerReply reply;
+    BlockingWaiter waiter;
+    waiter.wait(ledger.register_owner(reply, waiter));
+    if (reply.error) return tl::unexpected(std::move(*reply.error));
+    return reply.owner;
+}
+
 }  // namespace callgate::ledger

@@ -30,10 +30,6 @@ AuditEvent event_about(const Approval& approval, std::string_view type, std::str
     return AuditEvent(event);
 }
 
-tl::unexpected<Error> no_such_approval() {
-    return fail(ErrorCode::denied, "There is no approval with this id.", {{"reason", "not_found"}});
-}
-
 void tell(const EventSink& told, const AuditEvent& event) {
     if (told) told(event);
 }
@@ -57,7 +53,7 @@ std::shared_ptr<const StoredOutcome> finding(const CallRow& row, bool applied) {
 
 Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& told) {
     const auto approval = ledger.approval(approval_id);
-    if (!approval) return no_such_approval();
+    if (!approval) return approval;
     AuditEvent event =
         event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
     auto voted = ledger.vote(approval_id, std::move(vote), event);
@@ -68,7 +64,7 @@ Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vo
 Result<Approval> take_back(Ledger& ledger, std::string_view approval_id, std::string_view by,
                            std::string_view reason, const EventSink& told) {
     const auto approval = ledger.approval(approval_id);
-    if (!approval) return no_such_approval();
+    if (!approval) return approval;
     AuditEvent event = event_about(*approval, "approval.revoked", by, reason);
     auto revoked = ledger.revoke(approval_id, by, event);
     if (revoked) tell(told, event);
@@ -80,6 +76,7 @@ Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool a
     const auto id = base::parse_uuid(call_id);
     if (!id) return tl::unexpected(id.error());
     const auto row = ledger.find(id->bytes);
+    if (!row && !is_not_found(row.error())) return row;
     if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
     AuditEvent event;
     event.type = "tool_call.resolved";

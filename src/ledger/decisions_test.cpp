@@ -36,8 +36,8 @@ TEST(Decisions, AVoteIsToldWithItsNumberOnTheRecord) {
     Told told;
     ASSERT_TRUE(cast_vote(bench.ledger, "a1", vote_of("ada", true), told.sink()));
     EXPECT_THAT(told.types, ElementsAre("approval.vote"));
-    EXPECT_THAT(told.numbers, ElementsAre(bench.ledger.audit({}).back().sequence));
-    EXPECT_EQ(bench.ledger.audit({}).back().call_id, testing::call_id(1));
+    EXPECT_THAT(told.numbers, ElementsAre(must(bench.ledger.audit({})).back().sequence));
+    EXPECT_EQ(must(bench.ledger.audit({})).back().call_id, testing::call_id(1));
 }
 
 TEST(Decisions, WhatIsNotOnTheRecordIsNotTold) {
@@ -57,7 +57,7 @@ TEST(Decisions, NobodyHasToListen) {
     EXPECT_TRUE(cast_vote(bench.ledger, "a1", vote_of("ada", false), {}));
     bench.ask("a2", "c2", {}, "other");
     EXPECT_TRUE(take_back(bench.ledger, "a2", "ada", "not needed", {}));
-    EXPECT_EQ(bench.ledger.audit({}).back().detail, "not needed");
+    EXPECT_EQ(must(bench.ledger.audit({})).back().detail, "not needed");
 }
 
 TEST(Decisions, AFindingAboutAnUnknownOutcomeIsItsOutcomeFromThenOn) {
@@ -72,7 +72,7 @@ TEST(Decisions, AFindingAboutAnUnknownOutcomeIsItsOutcomeFromThenOn) {
         EXPECT_EQ(resolved->state, applied ? CallState::succeeded : CallState::not_applied);
         EXPECT_EQ(resolved->outcome->succeeded, applied);
         EXPECT_THAT(told.types, ElementsAre("tool_call.resolved"));
-        EXPECT_EQ(bench.ledger.audit({}).back().detail,
+        EXPECT_EQ(must(bench.ledger.audit({})).back().detail,
                   applied ? "applied: the outbox says so" : "not applied: the outbox says so");
     }
 }

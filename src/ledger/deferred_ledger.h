@@ -152,8 +152,33 @@ public:
         const std::lock_guard lock(mutex_);
         return refuses_records_;
     }
-    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override {
-        return behind_->wait_for_end(key, std::move(waiter));
+    Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
+                    Waiter& asked) override {
+        // It waits from now on, and hears whether it does only later: as in a durable ledger.
+        behind_->wait_for_end(key, std::move(ended), reply, nobody_);
+        return later("wait_for_end", reply, asked, [](Waiter&) {});
+    }
+    Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override {
+        return later("approval_of_call", reply, waiter, [=, this, &reply](Waiter& nobody) {
+            behind_->approval_of_call(call_id, reply, nobody);
+        });
+    }
+    Io open_approval_for(std::string_view tenant, std::string_view requester,
+                         const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                         ApprovalReply& reply, Waiter& waiter) override {
+        return later("open_approval_for", reply, waiter,
+                     [this, who = std::string(tenant), whose = std::string(requester), fingerprint,
+                      key = std::string(idempotency_key), &reply](Waiter& nobody) {
+                         behind_->open_approval_for(who, whose, fingerprint, key, reply, nobody);
+                     });
+    }
+    Io adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) override {
+        return later("adopt", reply, waiter,
+                     [=, this, &reply](Waiter& nobody) { behind_->adopt(request, reply, nobody); });
+    }
+    /// At once: a runtime is made before the test can say anything.
+    Io register_owner(OwnerReply& reply, Waiter& waiter) override {
+        return behind_->register_owner(reply, waiter);
     }
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override {
         behind_->stop_waiting(key, waiter);
@@ -161,37 +186,27 @@ public:
 
     // What may block.
 
-    std::vector<Approval> approvals(std::optional<ApprovalState> state) override {
+    Result<std::vector<Approval>> approvals(std::optional<ApprovalState> state) override {
         return behind_->approvals(state);
     }
-    std::optional<Approval> approval(std::string_view id) override { return behind_->approval(id); }
-    std::optional<Approval> approval_of_call(std::string_view call_id) override {
-        return behind_->approval_of_call(call_id);
-    }
-    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
-                                              const base::Sha256Digest& fingerprint,
-                                              std::string_view idempotency_key) override {
-        return behind_->open_approval_for(tenant, requester, fingerprint, idempotency_key);
-    }
+    Result<Approval> approval(std::string_view id) override { return behind_->approval(id); }
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override {
         return behind_->vote(id, std::move(vote), event);
     }
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
         return behind_->revoke(id, by, event);
     }
-    std::optional<CallRow> find(const CallId& call_id) override { return behind_->find(call_id); }
-    std::vector<CallRow> list(std::optional<CallState> state) override { return behind_->list(state); }
+    Result<CallRow> find(const CallId& call_id) override { return behind_->find(call_id); }
+    Result<std::vector<CallRow>> list(std::optional<CallState> state) override {
+        return behind_->list(state);
+    }
     Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
                             AuditEvent& event) override {
         return behind_->resolve(call_id, applied, std::move(outcome), event);
     }
-    std::vector<AuditEvent> audit(std::string_view trace) override { return behind_->audit(trace); }
+    Result<std::vector<AuditEvent>> audit(std::string_view trace) override { return behind_->audit(trace); }
     std::uint64_t audit_count() override { return behind_->audit_count(); }
-    std::vector<CallRow> in_doubt() override { return behind_->in_doubt(); }
-    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override {
-        return behind_->adopt(call_id, owner, event);
-    }
-    OwnerId register_owner() override { return behind_->register_owner(); }
+    Result<std::vector<CallRow>> in_doubt() override { return behind_->in_doubt(); }
     void owner_gone(OwnerId owner) override { behind_->owner_gone(owner); }
 
 private:

@@ -10,9 +10,14 @@
 // runs anything on the ledger's own thread, so wake() costs that thread little, and may be called with no
 // regard to what waits.
 //
+// Nothing on the path of a call waits for a disk or a network on the caller's thread: every operation there is
+// of this kind, looking included. An error is never an empty answer: what can fail returns a Result, or a
+// reply with an `error`.
+//
 // Threads: may be used from any thread. A reply belongs to the ledger until done or woken.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -146,6 +151,39 @@ struct OpenApprovalReply : Reply {
     bool joined = false;
 };
 
+/// Whether the call under a key still runs, so that its end is waited for.
+struct WaitReply : Reply {
+    bool runs = false;
+};
+
+/// The approval that was looked for; nothing: there is none.
+struct ApprovalReply : Reply {
+    std::optional<Approval> approval;
+};
+
+/// C2 for one call in doubt, by its call id.
+struct AdoptRequest {
+    CallId call_id{};
+    OwnerId owner = 0;
+    AuditEvent event;  ///< on the record if it is adopted; its number is the reply's first_event
+};
+struct AdoptReply : Reply {
+    /// To be concluded under its epoch. Nothing: it is not in doubt any more (ended, gone, or somebody
+    /// else's).
+    std::optional<CallRow> row;
+};
+
+struct OwnerReply : Reply {
+    OwnerId owner = 0;
+};
+
+/// Whether the ledger could do its work and there is no such thing.
+inline bool is_not_found(const Error& error) noexcept {
+    const auto* reason = error.details.if_contains("reason");
+    return error.code == ErrorCode::denied && reason != nullptr && reason->is_string() &&
+           reason->get_string() == "not_found";
+}
+
 class Ledger {
 public:
     virtual ~Ledger() = default;
@@ -166,20 +204,29 @@ public:
     /// whose end could not be recorded. Only a hint, and cheap: no lock, no waiting. Only a ledger with a
     /// thread of its own is asked.
     virtual std::optional<Error> ready_to_record() { return std::nullopt; }
-    /// Woken when the call under the key has ended or is free again. False: that is so already.
-    virtual bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) = 0;
+    /// `ended` is woken when the call under the key has ended or is free again, perhaps before `asked` is. The
+    /// reply says whether there is anything to wait for; if not, or on an error, `ended` has been let go.
+    virtual Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
+                            Waiter& asked) = 0;
     /// Who no longer wants to be woken says so, and is let go. It may be woken once more all the same.
     virtual void stop_waiting(const KeyScope& key, const Waiter& waiter) = 0;
 
-    // Approvals, decided by people: these may block.
-    virtual std::vector<Approval> approvals(std::optional<ApprovalState> state) = 0;
-    virtual std::optional<Approval> approval(std::string_view id) = 0;
     /// The approval a call id asked for.
-    virtual std::optional<Approval> approval_of_call(std::string_view call_id) = 0;
+    virtual Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) = 0;
     /// An undecided or approved, unused and unexpired approval of this requester for exactly this request.
-    virtual std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
-                                                      const base::Sha256Digest& fingerprint,
-                                                      std::string_view idempotency_key) = 0;
+    virtual Io open_approval_for(std::string_view tenant, std::string_view requester,
+                                 const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                                 ApprovalReply& reply, Waiter& waiter) = 0;
+    /// One of in_doubt() passes to `owner` and is `reconciling`, with the row's next epoch. An error where
+    /// the ledger could not do it, or `owner` is not alive (ledger_unavailable).
+    virtual Io adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) = 0;
+    /// Only a registered owner can claim.
+    virtual Io register_owner(OwnerReply& reply, Waiter& waiter) = 0;
+
+    // Approvals, decided by people: these may block.
+    virtual Result<std::vector<Approval>> approvals(std::optional<ApprovalState> state) = 0;
+    /// denied {reason: not_found}.
+    virtual Result<Approval> approval(std::string_view id) = 0;
     // These put `event` on the record, unless they fail, and give it its number.
 
     /// As in approval_rules.h; denied {reason: not_found}. A vote that does not count is not on the record,
@@ -188,28 +235,20 @@ public:
     virtual Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) = 0;
 
     // Calls, for operators.
-    virtual std::optional<CallRow> find(const CallId& call_id) = 0;
-    virtual std::vector<CallRow> list(std::optional<CallState> state) = 0;
+    /// denied {reason: not_found}.
+    virtual Result<CallRow> find(const CallId& call_id) = 0;
+    virtual Result<std::vector<CallRow>> list(std::optional<CallState> state) = 0;
     /// denied {reason: not_found | not_unknown}.
     virtual Result<CallRow> resolve(const CallId& call_id, bool applied,
                                     std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) = 0;
     /// Oldest first; all that are kept if `trace` is empty.
-    virtual std::vector<AuditEvent> audit(std::string_view trace) = 0;
+    virtual Result<std::vector<AuditEvent>> audit(std::string_view trace) = 0;
     /// All that were ever recorded.
     virtual std::uint64_t audit_count() = 0;
 
-    // Calls that a gone owner left in doubt: these may block.
+    /// What a gone owner left in doubt: all for which needs_probe() is true (state_machine.h), keyed or not.
+    virtual Result<std::vector<CallRow>> in_doubt() = 0;
 
-    /// All for which needs_probe() is true (state_machine.h), keyed or not.
-    virtual std::vector<CallRow> in_doubt() = 0;
-    /// C2 for one of them, by its call id: it passes to `owner` and is `reconciling`, with the row's next
-    /// epoch, and `event` is on the record with that and has its number. The row, to be concluded under its
-    /// epoch; nothing if it is not in doubt any more (ended, gone, or somebody else's). An error where the
-    /// ledger could not do it, or `owner` is not alive (ledger_unavailable).
-    virtual Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) = 0;
-
-    // Owners. Only a registered one can claim.
-    virtual OwnerId register_owner() = 0;
     /// It runs nothing any more: its calls may be taken over, and who waits for them is woken.
     virtual void owner_gone(OwnerId owner) = 0;
 

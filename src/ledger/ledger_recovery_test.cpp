@@ -95,14 +95,14 @@ TYPED_TEST(LedgerRecovery, WhatBecomesOfADeadOwnersCallIsOnTheRecordUnderItsOwnI
     b.claim(2, "unsafe");
     b.claim(3, "", EffectClass::read);
     b.ledger.owner_gone(b.owner);
-    b.owner = b.ledger.register_owner();
+    b.owner = must(register_owner(b.ledger));
     EXPECT_EQ(b.claim(4, "keyed", EffectClass::keyed).verdict, ClaimVerdict::claimed);
     EXPECT_EQ(b.claim(5, "unsafe").verdict, ClaimVerdict::unknown);
     b.ledger.owner_gone(b.owner);
-    b.owner = b.ledger.register_owner();
+    b.owner = must(register_owner(b.ledger));
     EXPECT_EQ(b.claim(6, "keyed", EffectClass::keyed).row.call_id, call_id(1));
     std::map<std::string, std::vector<std::string>> told;
-    for (const AuditEvent& seen : b.ledger.audit(""))
+    for (const AuditEvent& seen : must(b.ledger.audit("")))
         told[std::string(seen.type)].push_back(base::Uuid{seen.call_id}.to_string());
     const auto id = [](std::uint64_t call) { return base::Uuid{call_id(call)}.to_string(); };
     EXPECT_THAT(told["tool_call.attempted"], ElementsAre(id(1), id(2), id(3), id(4), id(6)));
@@ -118,7 +118,7 @@ TYPED_TEST(LedgerRecovery, AKeyedCallIsNotSentAgainWhenItsKeyMayBeForgotten) {
     b.claim(2, "left", EffectClass::keyed);
     b.claim_as(b.owner, 3, "unsent", EffectClass::keyed, false);
     b.ledger.owner_gone(b.owner);
-    b.owner = b.ledger.register_owner();
+    b.owner = must(register_owner(b.ledger));
     b.clock.advance(25h);
     EXPECT_EQ(b.peek("unknown").verdict, ClaimVerdict::unknown);
     EXPECT_EQ(b.claim(4, "unknown", EffectClass::keyed).verdict, ClaimVerdict::unknown);
@@ -208,7 +208,7 @@ TYPED_TEST(LedgerRecovery, WhatADeadOwnerSentAndMayNotBeSentAgainIsUnknownAtOnce
     b.claim_as(b.other, 6, "");
     b.ledger.owner_gone(b.owner);
     std::vector<CallId> unknown;
-    for (const CallRow& row : b.ledger.list(CallState::unknown)) unknown.push_back(row.call_id);
+    for (const CallRow& row : must(b.ledger.list(CallState::unknown))) unknown.push_back(row.call_id);
     EXPECT_THAT(unknown, ElementsAre(call_id(1), call_id(2), call_id(3)));
     EXPECT_TRUE(b.is_free(4));
     EXPECT_TRUE(b.is_free(5));
@@ -228,7 +228,7 @@ TYPED_TEST(LedgerRecovery, WhoIsNotRegisteredOrIsGoneCannotClaim) {
 template <class B>
 std::vector<CallId> in_doubt(B& b) {
     std::vector<CallId> ids;
-    for (const CallRow& row : b.ledger.in_doubt()) ids.push_back(row.call_id);
+    for (const CallRow& row : must(b.ledger.in_doubt())) ids.push_back(row.call_id);
     return ids;
 }
 
@@ -252,21 +252,21 @@ TYPED_TEST(LedgerRecovery, VerifyCallsThatAGoneOwnerHadSentAreInDoubtAndNothingE
 TYPED_TEST(LedgerRecovery, ACallInDoubtIsAdoptedOnceWithItsEvent) {
     TypeParam b;
     b.claim(1, "k", EffectClass::verify);
-    AuditEvent adopted = event("tool_call.taken_over", call_id(1));
-    EXPECT_FALSE(*b.ledger.adopt(call_id(1), b.other, adopted)) << "its owner lives";
+    EXPECT_FALSE(b.adopt(1, b.other).row) << "its owner lives";
     b.ledger.owner_gone(b.owner);
-    EXPECT_FALSE(*b.ledger.adopt(call_id(9), b.other, adopted));
-    EXPECT_EQ(reason_of(b.ledger.adopt(call_id(1), b.owner, adopted).error()),
-              "ledger_unavailable/owner_not_alive");
-    EXPECT_EQ(adopted.sequence, 0u);
+    EXPECT_FALSE(b.adopt(9, b.other).row);
+    const AdoptReply refused = b.adopt(1, b.owner);
+    ASSERT_TRUE(refused.error);
+    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/owner_not_alive");
+    EXPECT_EQ(refused.first_event, 0u);
 
-    const auto row = b.ledger.adopt(call_id(1), b.other, adopted);
-    ASSERT_TRUE(row && *row);
-    EXPECT_EQ((*row)->state, CallState::reconciling);
-    EXPECT_EQ((*row)->epoch, 2u);
-    EXPECT_EQ((*row)->owner, b.other);
-    EXPECT_EQ(adopted.sequence, b.ledger.audit({}).back().sequence);
-    EXPECT_FALSE(*b.ledger.adopt(call_id(1), b.other, adopted)) << "it is somebody's";
+    const AdoptReply adopted = b.adopt(1, b.other);
+    ASSERT_TRUE(adopted.row);
+    EXPECT_EQ(adopted.row->state, CallState::reconciling);
+    EXPECT_EQ(adopted.row->epoch, 2u);
+    EXPECT_EQ(adopted.row->owner, b.other);
+    EXPECT_EQ(adopted.first_event, must(b.ledger.audit({})).back().sequence);
+    EXPECT_FALSE(b.adopt(1, b.other).row) << "it is somebody's";
     EXPECT_THAT(b.audit_types(), ElementsAre("tool_call.attempted", "tool_call.taken_over"));
     EXPECT_EQ(b.claim_as(b.other, 2, "k", EffectClass::verify).verdict, ClaimVerdict::in_progress);
 }
@@ -275,9 +275,9 @@ TYPED_TEST(LedgerRecovery, WhatBecameOfACallInDoubtWithoutAKeyCanBeLookedAt) {
     TypeParam b;
     b.claim(1, "", EffectClass::verify);
     b.ledger.owner_gone(b.owner);
-    const auto row = b.ledger.adopt(call_id(1), b.other, unseen(event("tool_call.taken_over")));
-    ASSERT_TRUE(row && *row);
-    EXPECT_TRUE(b.conclude(1, (*row)->epoch, Reconciliation::Verdict::applied).accepted);
+    const AdoptReply adopted = b.adopt(1, b.other);
+    ASSERT_TRUE(adopted.row);
+    EXPECT_TRUE(b.conclude(1, adopted.row->epoch, Reconciliation::Verdict::applied).accepted);
     ASSERT_TRUE(b.ledger.find(call_id(1)));
     EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
 }
@@ -289,13 +289,13 @@ TYPED_TEST(LedgerRecovery, WaitersAreWokenOnceWhenTheCallEndsOrItsKeyBecomesFree
          {AttemptEnd::succeeded, AttemptEnd::failed, AttemptEnd::ambiguous, AttemptEnd::not_applied}) {
         TypeParam b;
         const auto waiter = std::make_shared<CountingWaiter>();
-        EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+        EXPECT_FALSE(b.waits_for_end("k", waiter));
         b.claim(1, "k");
-        EXPECT_TRUE(b.ledger.wait_for_end(key_of("k"), waiter));
+        EXPECT_TRUE(b.waits_for_end("k", waiter));
         EXPECT_EQ(waiter->woken, 0);
         b.settle(1, end);
         EXPECT_EQ(waiter->woken, 1);
-        EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+        EXPECT_FALSE(b.waits_for_end("k", waiter));
         EXPECT_EQ(waiter.use_count(), 1);
     }
 }
@@ -304,13 +304,13 @@ TYPED_TEST(LedgerRecovery, WaitersSleepThroughARetryAndAreWokenWhenTheOwnerIsGon
     TypeParam b;
     const auto waiter = std::make_shared<CountingWaiter>();
     b.claim(1, "k");
-    b.ledger.wait_for_end(key_of("k"), waiter);
+    (void)b.waits_for_end("k", waiter);
     b.settle(1, AttemptEnd::not_applied, false);
     b.dispatch(1, 1, b.owner);
     EXPECT_EQ(waiter->woken, 0);
     b.ledger.owner_gone(b.owner);
     EXPECT_EQ(waiter->woken, 1);
-    EXPECT_FALSE(b.ledger.wait_for_end(key_of("k"), waiter));
+    EXPECT_FALSE(b.waits_for_end("k", waiter));
 }
 
 TYPED_TEST(LedgerRecovery, WhoWaitsForADeadOwnersCallIsWokenToTakeItOver) {
@@ -318,7 +318,7 @@ TYPED_TEST(LedgerRecovery, WhoWaitsForADeadOwnersCallIsWokenToTakeItOver) {
         TypeParam b;
         const auto waiter = std::make_shared<CountingWaiter>();
         b.claim(1, "k", effect);
-        b.ledger.wait_for_end(key_of("k"), waiter);
+        (void)b.waits_for_end("k", waiter);
         b.ledger.owner_gone(b.owner);
         EXPECT_EQ(waiter->woken, 1);
         EXPECT_EQ(b.claim_as(b.other, 2, "k", effect).verdict, ClaimVerdict::claimed);
@@ -330,8 +330,8 @@ TYPED_TEST(LedgerRecovery, WhoStopsWaitingIsLetGo) {
     const auto waiter = std::make_shared<CountingWaiter>();
     const auto patient = std::make_shared<CountingWaiter>();
     b.claim(1, "k");
-    b.ledger.wait_for_end(key_of("k"), waiter);
-    b.ledger.wait_for_end(key_of("k"), patient);
+    (void)b.waits_for_end("k", waiter);
+    (void)b.waits_for_end("k", patient);
     b.ledger.stop_waiting(key_of("k"), *waiter);
     b.ledger.stop_waiting(key_of("elsewhere"), *waiter);
     EXPECT_EQ(waiter.use_count(), 1);

@@ -176,7 +176,7 @@ TYPED_TEST(LedgerRules, AnUnknownOutcomeIsKeptWithoutAKeyToo) {
     TypeParam b;
     b.claim(1, "");
     b.settle(1, AttemptEnd::ambiguous);
-    ASSERT_EQ(b.ledger.list(CallState::unknown).size(), 1u);
+    ASSERT_EQ(must(b.ledger.list(CallState::unknown)).size(), 1u);
     EXPECT_TRUE(b.ledger.resolve(call_id(1), true, outcome(true), unseen(event("tool_call.resolved"))));
     EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
     b.clock.advance(24h);
@@ -230,11 +230,11 @@ TYPED_TEST(LedgerRules, EventsAreFoundByTraceAndWithoutOneByTheirCall) {
     b.wait_for(b.ledger.record(traced, reply, b.waiter));
     AuditEvent untraced = event("tool_call.failed", call_id(2));
     b.wait_for(b.ledger.record(untraced, reply, b.waiter));
-    ASSERT_EQ(b.ledger.audit("trace").size(), 1u);
-    EXPECT_EQ(b.ledger.audit("trace")[0].type, "gate.denied");
-    ASSERT_EQ(b.ledger.audit(base::Uuid{call_id(2)}.to_string()).size(), 1u);
-    EXPECT_THAT(b.ledger.audit(base::Uuid{call_id(1)}.to_string()), IsEmpty());
-    EXPECT_THAT(b.ledger.audit("nothing"), IsEmpty());
+    ASSERT_EQ(must(b.ledger.audit("trace")).size(), 1u);
+    EXPECT_EQ(must(b.ledger.audit("trace"))[0].type, "gate.denied");
+    ASSERT_EQ(must(b.ledger.audit(base::Uuid{call_id(2)}.to_string())).size(), 1u);
+    EXPECT_THAT(must(b.ledger.audit(base::Uuid{call_id(1)}.to_string())), IsEmpty());
+    EXPECT_THAT(must(b.ledger.audit("nothing")), IsEmpty());
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "base/must.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/scratch_dir.h"
@@ -126,11 +128,31 @@ struct BenchOf {
     Held held;
     decltype(Held::ledger)& ledger;
     BlockingWaiter waiter;
-    OwnerId owner = ledger.register_owner();
-    OwnerId other = ledger.register_owner();
+    OwnerId owner = must(register_owner(ledger));
+    OwnerId other = must(register_owner(ledger));
 
     void wait_for(Io io) {
         if (io == Io::pending) waiter.wait();
+    }
+
+    /// Whether it waits for the end of the call under the key.
+    bool waits_for_end(const std::string& key, const std::shared_ptr<Waiter>& ended) {
+        WaitReply reply;
+        wait_for(ledger.wait_for_end(key_of(key), ended, reply, waiter));
+        EXPECT_FALSE(reply.error);
+        return reply.runs;
+    }
+    AdoptReply adopt(std::uint64_t call, OwnerId who, AuditEvent event = testing::event("tool_call.taken_over")) {
+        AdoptReply reply;
+        wait_for(ledger.adopt({call_id(call), who, std::move(event)}, reply, waiter));
+        return reply;
+    }
+    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
+                                              const base::Sha256Digest& fingerprint, std::string_view key) {
+        ApprovalReply reply;
+        wait_for(ledger.open_approval_for(tenant, requester, fingerprint, key, reply, waiter));
+        EXPECT_FALSE(reply.error);
+        return std::move(reply.approval);
     }
 
     /// Nothing holds the call or its key any more, whether or not it can still be looked at.
@@ -248,7 +270,7 @@ struct BenchOf {
     /// Of the callers' events; what the ledger says of itself is left out.
     std::vector<std::string> audit_types() {
         std::vector<std::string> types;
-        for (const AuditEvent& e : ledger.audit({})) {
+        for (const AuditEvent& e : must(ledger.audit({}))) {
             if (e.stage != "ledger" && e.stage != "recovery") types.emplace_back(e.type);
         }
         return types;

@@ -34,6 +34,11 @@ tl::unexpected<Error> no_such_approval(std::string_view id) {
                 {{"reason", "not_found"}});
 }
 
+tl::unexpected<Error> no_such_call(const CallId& id) {
+    return fail(ErrorCode::denied, fmt::format("There is no call {}. List those there are.", text_of(id)),
+                {{"reason", "not_found"}});
+}
+
 tl::unexpected<Error> not_registered() {
     return fail(ErrorCode::ledger_unavailable,
                 "Who claims this call is not registered with the ledger, or is gone.",
@@ -251,12 +256,12 @@ Io MemoryLedger::record(AuditEvent& event, Reply& reply, Waiter&) {
     return Io::done;
 }
 
-bool MemoryLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) {
+Io MemoryLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply, Waiter&) {
     const std::lock_guard lock(mutex_);
     Entry* entry = calls_.by_key(key, clock_.monotonic_now());
-    if (entry == nullptr || is_end(entry->row.state) || !is_alive(entry->row.owner)) return false;
-    entry->waiters.push_back(std::move(waiter));
-    return true;
+    reply.runs = entry != nullptr && !is_end(entry->row.state) && is_alive(entry->row.owner);
+    if (reply.runs) entry->waiters.push_back(std::move(ended));
+    return Io::done;
 }
 
 void MemoryLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
@@ -271,30 +276,32 @@ void MemoryLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
     });
 }
 
-std::vector<Approval> MemoryLedger::approvals(std::optional<ApprovalState> state) {
+Io MemoryLedger::approval_of_call(std::string call_id, ApprovalReply& reply, Waiter&) {
+    const std::lock_guard lock(mutex_);
+    if (const Approval* found = approvals_.by_call(call_id, time_.latest())) reply.approval = *found;
+    return Io::done;
+}
+
+Io MemoryLedger::open_approval_for(std::string_view tenant, std::string_view requester,
+                                   const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                                   ApprovalReply& reply, Waiter&) {
+    const std::lock_guard lock(mutex_);
+    const Approval* found =
+        approvals_.open_for(tenant, requester, fingerprint, idempotency_key, time_.latest());
+    if (found != nullptr) reply.approval = *found;
+    return Io::done;
+}
+
+Result<std::vector<Approval>> MemoryLedger::approvals(std::optional<ApprovalState> state) {
     const std::lock_guard lock(mutex_);
     return approvals_.list(state, time_.latest());
 }
 
-std::optional<Approval> MemoryLedger::approval(std::string_view id) {
+Result<Approval> MemoryLedger::approval(std::string_view id) {
     const std::lock_guard lock(mutex_);
     const Approval* found = approvals_.find(id, time_.latest());
-    return found == nullptr ? std::nullopt : std::optional(*found);
-}
-
-std::optional<Approval> MemoryLedger::approval_of_call(std::string_view call_id) {
-    const std::lock_guard lock(mutex_);
-    const Approval* found = approvals_.by_call(call_id, time_.latest());
-    return found == nullptr ? std::nullopt : std::optional(*found);
-}
-
-std::optional<Approval> MemoryLedger::open_approval_for(std::string_view tenant, std::string_view requester,
-                                                        const base::Sha256Digest& fingerprint,
-                                                        std::string_view idempotency_key) {
-    const std::lock_guard lock(mutex_);
-    const Approval* found =
-        approvals_.open_for(tenant, requester, fingerprint, idempotency_key, time_.latest());
-    return found == nullptr ? std::nullopt : std::optional(*found);
+    if (found == nullptr) return no_such_approval(id);
+    return *found;
 }
 
 Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
@@ -318,13 +325,14 @@ Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by
     return *approval;
 }
 
-std::optional<CallRow> MemoryLedger::find(const CallId& call_id) {
+Result<CallRow> MemoryLedger::find(const CallId& call_id) {
     const std::lock_guard lock(mutex_);
     const Entry* entry = calls_.by_call(call_id, clock_.monotonic_now());
-    return entry == nullptr ? std::nullopt : std::optional(entry->row);
+    if (entry == nullptr) return no_such_call(call_id);
+    return entry->row;
 }
 
-std::vector<CallRow> MemoryLedger::list(std::optional<CallState> state) {
+Result<std::vector<CallRow>> MemoryLedger::list(std::optional<CallState> state) {
     const std::lock_guard lock(mutex_);
     std::vector<CallRow> listed;
     for (const Entry* entry : calls_.all()) {
@@ -355,7 +363,7 @@ Result<CallRow> MemoryLedger::resolve(const CallId& call_id, bool applied,
     return entry->row;
 }
 
-std::vector<AuditEvent> MemoryLedger::audit(std::string_view trace) {
+Result<std::vector<AuditEvent>> MemoryLedger::audit(std::string_view trace) {
     return audit_.events(trace);
 }
 
@@ -363,7 +371,7 @@ std::uint64_t MemoryLedger::audit_count() {
     return audit_.count();
 }
 
-std::vector<CallRow> MemoryLedger::in_doubt() {
+Result<std::vector<CallRow>> MemoryLedger::in_doubt() {
     const std::lock_guard lock(mutex_);
     std::vector<CallRow> found;
     for (const Entry* entry : calls_.all()) {
@@ -372,20 +380,26 @@ std::vector<CallRow> MemoryLedger::in_doubt() {
     return found;
 }
 
-Result<std::optional<CallRow>> MemoryLedger::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
+Io MemoryLedger::adopt(AdoptRequest request, AdoptReply& reply, Waiter&) {
     const std::lock_guard lock(mutex_);
-    if (!is_alive(owner)) return not_registered();
-    Entry* entry = calls_.by_call(call_id, clock_.monotonic_now());
-    if (entry == nullptr || !needs_probe(entry->row, is_alive(entry->row.owner))) return std::nullopt;
-    take_over(entry->row, owner);
-    audit_.append(event);
-    return entry->row;
+    if (!is_alive(request.owner)) {
+        reply.error = not_registered().value();
+        return Io::done;
+    }
+    Entry* entry = calls_.by_call(request.call_id, clock_.monotonic_now());
+    if (entry == nullptr || !needs_probe(entry->row, is_alive(entry->row.owner))) return Io::done;
+    take_over(entry->row, request.owner);
+    audit_.append(request.event);
+    reply.first_event = request.event.sequence;
+    reply.row = entry->row;
+    return Io::done;
 }
 
-OwnerId MemoryLedger::register_owner() {
+Io MemoryLedger::register_owner(OwnerReply& reply, Waiter&) {
     const std::lock_guard lock(mutex_);
     owners_.insert(++last_owner_);
-    return last_owner_;
+    reply.owner = last_owner_;
+    return Io::done;
 }
 
 void MemoryLedger::owner_gone(OwnerId owner) {

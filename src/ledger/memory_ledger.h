@@ -52,28 +52,30 @@ public:
     Io conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) override;
     Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
     [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
-    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override;
+    Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
+                    Waiter& asked) override;
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
 
-    std::vector<Approval> approvals(std::optional<ApprovalState> state) override;
-    std::optional<Approval> approval(std::string_view id) override;
-    std::optional<Approval> approval_of_call(std::string_view call_id) override;
-    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
-                                              const base::Sha256Digest& fingerprint,
-                                              std::string_view idempotency_key) override;
+    Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override;
+    Io open_approval_for(std::string_view tenant, std::string_view requester,
+                         const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                         ApprovalReply& reply, Waiter& waiter) override;
+    Io adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) override;
+    Io register_owner(OwnerReply& reply, Waiter& waiter) override;
+
+    Result<std::vector<Approval>> approvals(std::optional<ApprovalState> state) override;
+    Result<Approval> approval(std::string_view id) override;
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
 
-    std::optional<CallRow> find(const CallId& call_id) override;
-    std::vector<CallRow> list(std::optional<CallState> state) override;
+    Result<CallRow> find(const CallId& call_id) override;
+    Result<std::vector<CallRow>> list(std::optional<CallState> state) override;
     Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
                             AuditEvent& event) override;
-    std::vector<AuditEvent> audit(std::string_view trace) override;
+    Result<std::vector<AuditEvent>> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
-    std::vector<CallRow> in_doubt() override;
-    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override;
+    Result<std::vector<CallRow>> in_doubt() override;
 
-    OwnerId register_owner() override;
     void owner_gone(OwnerId owner) override;
     bool has_own_thread() const noexcept override { return false; }
 

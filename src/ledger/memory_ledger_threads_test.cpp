@@ -79,7 +79,7 @@ TEST(MemoryLedgerThreads, OneOfManyUsesAnApproval) {
         [&](std::uint64_t round) {
             EXPECT_EQ(used.exchange(0), 1) << "round " << round;
             EXPECT_EQ(refused.exchange(0), static_cast<int>(kThreads) - 1);
-            EXPECT_EQ(b.ledger.list({}).size(), round + 1);
+            EXPECT_EQ(must(b.ledger.list({})).size(), round + 1);
             b.ask(id_of(round + 1), "asked " + id_of(round + 1));
             EXPECT_TRUE(b.approve(id_of(round + 1)));
         });
@@ -115,7 +115,7 @@ TEST(MemoryLedgerThreads, WaitingDuplicatesAllSeeTheOneOutcome) {
                     return;
                 }
                 const auto sleeper = std::make_shared<Sleeper>();
-                if (b.ledger.wait_for_end(key_of(key), sleeper)) sleeper->awake.wait(false);
+                if (b.waits_for_end(key, sleeper)) sleeper->awake.wait(false);
             }
         },
         [&](std::uint64_t round) {
@@ -139,7 +139,7 @@ TEST(MemoryLedgerThreads, EventsOfManyThreadsAreNumberedWithoutGaps) {
             }
         },
         [](std::uint64_t) {});
-    const auto events = b.ledger.audit({});
+    const auto events = must(b.ledger.audit({}));
     ASSERT_EQ(events.size(), 8u * 100u * kRounds);
     for (std::size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].sequence, i + 1);
 }

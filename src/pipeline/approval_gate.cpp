@@ -52,16 +52,23 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
     return ledger::action_digest(action);
 }
 
-std::optional<Step> use_given_approval(Call& call) {
+ledger::Io look_for_approval(Call& call) {
     const Context& context = *call.request.context;
-    std::optional<Approval> given;
-    if (call.resumes()) given = *call.request.origin->approval;
-    const bool resumed = given.has_value();
     need_fingerprint(call);
-    if (!given) {
-        given = call.core->ledger().open_approval_for(context.tenant, context.principal, call.fingerprint,
-                                                      context.idempotency_key);
+    call.special().approval = {};
+    if (call.resumes()) {
+        call.special().approval.approval = *call.request.origin->approval;
+        return ledger::Io::done;
     }
+    return call.core->ledger().open_approval_for(context.tenant, context.principal, call.fingerprint,
+                                                 context.idempotency_key, call.special().approval, call);
+}
+
+std::optional<Step> use_given_approval(Call& call) {
+    if (call.special().approval.error) return call.refuse(std::move(*call.special().approval.error));
+    if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
+    const bool resumed = call.resumes();
+    const std::optional<Approval>& given = call.special().approval.approval;
     if (!given) return std::nullopt;
     const auto fault = standing(*given, call.core->clock().wall_now());
     if (fault == ledger::ApprovalVerdict::pending && !resumed) return std::nullopt;

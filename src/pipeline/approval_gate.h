@@ -11,8 +11,10 @@ namespace callgate::pipeline {
 /// it.
 std::string approval_digest(const Call& call, const CallId& asked_by);
 
-/// Looks for an approval that was given for exactly this call. `next`: found, and call.approval_use is set.
-/// `end`: there is one that forbids it. `pending` is never returned; nothing: none was given, ask for one.
+/// Looks for an approval that was given for exactly this call; a call that resumes one brings it along.
+ledger::Io look_for_approval(Call& call);
+/// After that. `next`: found, and call.approval_use is set. `end`: there is one that forbids it, or it could
+/// not be looked for. Nothing: none was given, ask for one.
 std::optional<Step> use_given_approval(Call& call);
 
 /// The request for an approval, with what a person needs to decide.

@@ -5,19 +5,12 @@
 #include "pipeline/projection.h"
 
 namespace callgate::pipeline {
-namespace {
 
-tl::unexpected<Error> no_such_approval() {
-    return fail(ErrorCode::denied, "There is no approval with this id.", {{"reason", "not_found"}});
-}
-
-}  // namespace
-
-std::vector<Approval> ApprovalsDesk::list(std::optional<ApprovalState> state) const {
+Result<std::vector<Approval>> ApprovalsDesk::list(std::optional<ApprovalState> state) const {
     return core_->ledger().approvals(state);
 }
 
-std::optional<Approval> ApprovalsDesk::get(std::string_view id) const {
+Result<Approval> ApprovalsDesk::get(std::string_view id) const {
     return core_->ledger().approval(id);
 }
 
@@ -53,7 +46,7 @@ Result<Approval> ApprovalsDesk::revoke(std::string_view id, std::string_view by)
 Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                                Assurance assurance, std::string_view reason) {
     const auto approval = core_->ledger().approval(id);
-    if (!approval) return no_such_approval();
+    if (!approval) return approval;
     // Other arguments are another call: checked and decided anew, in the requester's name.
     Request request;
     request.tool = approval->tool;

@@ -13,8 +13,8 @@ class ApprovalsDesk final : public Approvals {
 public:
     explicit ApprovalsDesk(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
 
-    std::vector<Approval> list(std::optional<ApprovalState> state) const override;
-    std::optional<Approval> get(std::string_view id) const override;
+    Result<std::vector<Approval>> list(std::optional<ApprovalState> state) const override;
+    Result<Approval> get(std::string_view id) const override;
     Result<Approval> approve(std::string_view id, std::string_view approver, Assurance assurance,
                              std::string_view reason) override;
     Result<Approval> deny(std::string_view id, std::string_view approver, std::string_view reason) override;

@@ -112,7 +112,7 @@ void Call::begin(const std::shared_ptr<Call>& self) {
             uses_secrets_.store(true, std::memory_order_release);
         }
     }
-    project_start(*this);
+    if (!request.origin || request.origin->resumes.empty()) project_start(*this);
     run();
 }
 

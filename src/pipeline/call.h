@@ -64,6 +64,7 @@ SharedContext share(Context context);
 /// part of a batch that is limited, given its tool, or refused before it could begin.
 struct Origin {
     std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
+    std::string resumes;                      ///< resume: the call that asked, until its approval is found
     std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
     std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
     CallId parent{};
@@ -106,6 +107,8 @@ struct Special {
     std::string request_hash;
     std::vector<AuditEvent> claim_events;
     std::shared_ptr<KeyWaiter> key_waiter;  ///< waits, or has waited, for another call with its key
+    ledger::WaitReply key_wait;
+    ledger::ApprovalReply approval;  ///< the one this call may use
 
     // The gate.
     std::optional<ledger::ApprovalUse> approval_use;

@@ -140,7 +140,7 @@ TEST_WITH_EITHER_LEDGER(CallPromises, ObserversAreToldWhatIsOnTheRecordAndNothin
         told.push_back(fmt::format("{} {} {}", event.sequence, event.type, event.tool));
     }
     std::vector<std::string> recorded;
-    for (const AuditEvent& event : node->audit()) {
+    for (const AuditEvent& event : must(node->audit())) {
         recorded.push_back(fmt::format("{} {} {}", event.sequence, event.type, event.tool));
     }
     EXPECT_THAT(told, testing::ElementsAreArray(recorded));
@@ -261,7 +261,7 @@ TEST_WITH_EITHER_LEDGER(CallPromises, NoApprovalIsAskedForASecret) {
         return ToolResult(Value(2));
     })));
     EXPECT_TRUE(node->call("work").ok());
-    EXPECT_TRUE(node->approvals().list({}).empty());
+    EXPECT_TRUE(must(node->approvals().list({})).empty());
 }
 
 TEST_WITH_EITHER_LEDGER(CallPromises, ACallThatRanByAGrantNamesNoApproval) {

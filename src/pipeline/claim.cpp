@@ -15,7 +15,7 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kClaim, kClaimed, kWaiting, kProbing, kConcluded };
+enum Phase : int { kClaim, kClaimed, kAskedForEnd, kWaiting, kProbing, kConcluded };
 enum PhaseOfRead : int { kBegin, kAllowed };
 
 // A read changes nothing, so nothing has to be on the record before it; a key or an approval asks for it all
@@ -97,8 +97,8 @@ Step handle(Call& call) {
         case ledger::ClaimVerdict::replay: return replay_row(call, call.special().claimed.row);
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
-            call.phase = kWaiting;
-            return wait_for_key(call) ? Step::pending : Step::next;
+            call.phase = kAskedForEnd;
+            return call.asked(ask_for_end(call));
         default: return refuse_key(call);
     }
 }
@@ -211,6 +211,11 @@ Step claim(Call& call) {
             case kClaimed: step = handle(call); break;
             case kProbing: step = conclude(call); break;
             case kConcluded: step = concluded(call); break;
+            case kAskedForEnd:
+                call.phase = kWaiting;
+                step = wait_for_end(call);
+                if (step == Step::end) call.core->counters.claim.lost.add();
+                break;
             case kWaiting:
                 if (call.expired() || call.cancel_wanted()) {
                     call.special().claimed.verdict = ledger::ClaimVerdict::in_progress;

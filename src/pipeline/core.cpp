@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/recycling.h"
+#include "ledger/blocking_waiter.h"
 #include "pipeline/call.h"
 #include "policy/memory.h"
 
@@ -26,13 +27,18 @@ pipeline::WorkerPool::Options turns_options(const RuntimeOptions& options) {
     return turns;
 }
 
+// One that cannot be registered is not alive: its claims are refused, and say so.
+ledger::OwnerId register_with(ledger::Ledger& ledger) {
+    return ledger::register_owner(ledger).value_or(0);
+}
+
 }  // namespace
 
 Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
     : options(std::move(the_options)),
       parts(std::move(the_parts)),
       ids(*parts.clock, *parts.rng),
-      owner(parts.ledger->register_owner()),
+      owner(register_with(*parts.ledger)),
       pool(pool_options(options)),
       turns(turns_options(options)),
       ledger_has_thread(parts.ledger->has_own_thread()),

@@ -32,8 +32,8 @@ TEST(Explain, SaysWhatEachStageWouldDecideAndRunsNothing) {
     EXPECT_FALSE(explanation.refused);
 
     EXPECT_EQ(ran, 0);
-    EXPECT_TRUE(node->audit().empty());
-    EXPECT_TRUE(node->approvals().list().empty());
+    EXPECT_TRUE(must(node->audit()).empty());
+    EXPECT_TRUE(must(node->approvals().list()).empty());
     EXPECT_TRUE(node.recorder->audit().empty());
     EXPECT_TRUE(node.recorder->log().empty());
     EXPECT_TRUE(node.recorder->telemetry().empty());

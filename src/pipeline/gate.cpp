@@ -11,7 +11,7 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kDecide, kPreviewing, kAsk, kAsked, kAdmit };
+enum Phase : int { kDecide, kLookedFor, kPreviewing, kAsk, kAsked, kAdmit };
 
 Step deny(Call& call) {
     call.core->counters.gate.denied.add();
@@ -71,16 +71,21 @@ void no_preview(Call& call) {
         return Step::next;
     }
     if (call.request.purpose == Purpose::execute) {
-        if (const auto step = use_given_approval(call)) {
-            call.phase = kAdmit;
-            return *step;
-        }
-        if (policy::grant_may_allow(call.answer)) {
-            if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
-                call.special().grant_id = *grant;
-                call.phase = kAdmit;
-                return Step::next;
-            }
+        call.phase = kLookedFor;
+        return call.asked(look_for_approval(call));
+    }
+    call.phase = kPreviewing;
+    return Step::next;
+}
+
+// A person's approval first, then a grant.
+Step use_what_was_given(Call& call) {
+    call.phase = kAdmit;
+    if (const auto step = use_given_approval(call)) return *step;
+    if (policy::grant_may_allow(call.answer)) {
+        if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
+            call.special().grant_id = *grant;
+            return Step::next;
         }
     }
     call.phase = kPreviewing;
@@ -158,6 +163,7 @@ Step gate(Call& call) {
         Step step = Step::next;
         switch (call.phase) {
             case kDecide: step = decide(call); break;
+            case kLookedFor: step = use_what_was_given(call); break;
             case kPreviewing: step = preview(call); break;
             case kAsk: step = ask(call); break;
             case kAsked: step = asked(call); break;

@@ -45,6 +45,7 @@ void KeyWaiter::wake() {
     std::shared_ptr<Call> here;
     {
         const std::lock_guard lock(mutex_);
+        woken_ = true;
         if (call_ == nullptr) return;
         if (call_->core->ledger_has_thread) {
             call_->go_on_elsewhere();
@@ -55,16 +56,37 @@ void KeyWaiter::wake() {
     here->go_on();
 }
 
+void KeyWaiter::begin() {
+    const std::lock_guard lock(mutex_);
+    woken_ = false;
+}
+
+bool KeyWaiter::woken() const {
+    const std::lock_guard lock(mutex_);
+    return woken_;
+}
+
 void KeyWaiter::forget() {
     const std::lock_guard lock(mutex_);
     call_ = nullptr;
 }
 
-bool wait_for_key(Call& call) {
+ledger::Io ask_for_end(Call& call) {
     call.arm();
-    auto& waiter = call.special().key_waiter;
-    if (!waiter) waiter = std::make_shared<KeyWaiter>(call);
-    return call.core->ledger().wait_for_end(key_scope(call), waiter);
+    Special& special = call.special();
+    if (!special.key_waiter) special.key_waiter = std::make_shared<KeyWaiter>(call);
+    special.key_waiter->begin();
+    special.key_wait = {};
+    return call.core->ledger().wait_for_end(key_scope(call), special.key_waiter, special.key_wait, call);
+}
+
+// What came while the ledger was asked has woken nobody: it is looked at here.
+Step wait_for_end(Call& call) {
+    Special& special = call.special();
+    if (special.key_wait.error) return call.refuse(std::move(*special.key_wait.error));
+    if (call.expired() || call.cancel_wanted())
+        return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
+    return special.key_wait.runs && !special.key_waiter->woken() ? Step::pending : Step::next;
 }
 
 void stop_waiting_for_key(Call& call) {

@@ -23,16 +23,25 @@ class KeyWaiter final : public ledger::Waiter {
 public:
     explicit KeyWaiter(Call& call) : call_(&call) {}
     void wake() override;
+    /// It is about to wait, perhaps again.
+    void begin();
+    /// Since begin(). An end that comes while the call still asks whether there is one to wait for does not
+    /// move it: it looks here once it has its answer.
+    bool woken() const;
     /// The call goes: it is not touched any more once this returns.
     void forget();
 
 private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     Call* call_;
+    bool woken_ = false;
 };
 
-/// The call is woken when the one that has its key has ended. False: it has already.
-bool wait_for_key(Call& call);
+/// Asks to be woken when the call that has this one's key has ended.
+ledger::Io ask_for_end(Call& call);
+/// After the answer. `pending`: it waits, and is woken. `next`: there may be nothing to wait for any more, look
+/// again. `end`: it could not be asked, or this call has no more time.
+Step wait_for_end(Call& call);
 /// At the end of a call, whether it has waited or not.
 void stop_waiting_for_key(Call& call);
 

@@ -13,12 +13,14 @@
 #include <callgate/callgate.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "base/rng.h"
 #include "ledger/deferred_ledger.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/scratch_dir.h"
 #include "pipeline/core.h"
+#include "pipeline/many_callers.h"
 #include "pipeline/timers.h"
 
 namespace callgate::pipeline {
@@ -174,11 +176,17 @@ void every_call_ends_once_and_no_key_runs_twice(Kept kept) {
     EXPECT_FALSE(node.ledgers_thread_ran_a_tool);
     for (const auto& [key, times] : node.entered) EXPECT_EQ(times, 1) << key;
     for (const auto state : {ledger::CallState::claimed, ledger::CallState::dispatched})
-        EXPECT_TRUE(node.ledger->list(state).empty()) << "a call was left behind";
+        EXPECT_TRUE(must(node.ledger->list(state)).empty()) << "a call was left behind";
 }
 
 TEST(LaterLedgerThreads, EveryCallEndsOnceAndNoKeyRunsTwice) {
     for (const Kept kept : kBoth) every_call_ends_once_and_no_key_runs_twice(kept);
+}
+
+TEST(LaterLedgerThreads, CallersWithKeysNeedFewDescriptorsHoweverManyTheyAre) {
+    Node node(Kept::on_disk);
+    const FewDescriptors few(32);
+    EXPECT_EQ(refused_of_many(*node.runtime, "inlined", 200, 2), 0u);
 }
 
 TEST(LaterLedgerThreads, WhenTheRuntimeGoesEveryCallEnds) {

@@ -127,8 +127,10 @@ class Reconciler {
 public:
     explicit Reconciler(Runtime::Core& core) : core_(core) {}
 
-    ReconcileReport run() {
-        for (const ledger::CallRow& row : core_.ledger().in_doubt()) {
+    Result<ReconcileReport> run() {
+        const auto in_doubt = core_.ledger().in_doubt();
+        if (!in_doubt) return tl::unexpected(in_doubt.error());
+        for (const ledger::CallRow& row : *in_doubt) {
             begin(row);
             if (probes_.size() >= core_.options.batch_concurrency) end_oldest();
         }
@@ -151,17 +153,20 @@ private:
         AuditEvent event = event_about(row, "tool_call.reconciling", "info",
                                        "The program that sent it is gone; its probe is asked.");
         event.connector_id = tool->contract().connector_id;
-        auto adopted = core_.ledger().adopt(row.call_id, core_.owner, event);
-        if (!adopted) {
+        ledger::AdoptReply adopted;
+        ledger::BlockingWaiter waiter;
+        waiter.wait(core_.ledger().adopt({row.call_id, core_.owner, event}, adopted, waiter));
+        if (adopted.error) {
             ++report_.unrecorded;
             return;
         }
-        if (!*adopted) return;  // somebody else was quicker
+        if (!adopted.row) return;  // somebody else was quicker
+        event.sequence = adopted.first_event;
         project_audit(core_, event);
         core_.counters.claim.reconciled.add();
         ++report_.probed;
-        auto call = stand_in(core_, *tool, **adopted);
-        probes_.push_back(std::make_shared<Probe>(std::move(call), std::move(tool), std::move(**adopted)));
+        auto call = stand_in(core_, *tool, *adopted.row);
+        probes_.push_back(std::make_shared<Probe>(std::move(call), std::move(tool), std::move(*adopted.row)));
         probes_.back()->begin();
     }
 
@@ -251,7 +256,7 @@ private:
 
 }  // namespace
 
-ReconcileReport reconcile(Runtime::Core& core) {
+Result<ReconcileReport> reconcile(Runtime::Core& core) {
     const WorkerPool::Waiting waiting;
     return Reconciler(core).run();
 }

@@ -12,6 +12,6 @@
 namespace callgate::pipeline {
 
 /// Blocks until every probe has answered or its time is over; several at once.
-ReconcileReport reconcile(Runtime::Core& core);
+Result<ReconcileReport> reconcile(Runtime::Core& core);
 
 }  // namespace callgate::pipeline

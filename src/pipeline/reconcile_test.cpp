@@ -74,7 +74,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, FindsOutWhatBecameOfCallsInDoubtOnceAndPutsIt
             default: return Verdict::cannot_tell;
         }
     });
-    const ReconcileReport report = heirs.second->reconcile();
+    const ReconcileReport report = must(heirs.second->reconcile());
     EXPECT_EQ(report.probed, 3u);
     EXPECT_EQ(report.applied, 1u);
     EXPECT_EQ(report.not_applied, 1u);
@@ -90,7 +90,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, FindsOutWhatBecameOfCallsInDoubtOnceAndPutsIt
         EXPECT_EQ(event.tool, "book");
         EXPECT_EQ(event.stage, "reconcile");
     }
-    EXPECT_EQ(heirs.second->reconcile().probed, 0u);
+    EXPECT_EQ(must(heirs.second->reconcile()).probed, 0u);
 
     const Outcome applied = heirs.second->call("book", {{"room", 1}}, with_key("k1"));
     EXPECT_EQ(applied.state(), State::replayed);
@@ -105,7 +105,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, FindsOutWhatBecameOfCallsInDoubtOnceAndPutsIt
 TEST_WITH_EITHER_LEDGER(Reconcile, TellsTheProbeWhichCallItIsAskedAbout) {
     Heirs heirs;
     heirs.send(7, "k");
-    const auto rows = heirs.first.ledger->list({});
+    const auto rows = must(heirs.first.ledger->list({}));
     ASSERT_EQ(rows.size(), 1u);
     heirs.first_dies();
     std::string asked;
@@ -115,7 +115,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, TellsTheProbeWhichCallItIsAskedAbout) {
         as = context.call_id() + " " + context.caller().principal + " " + context.action();
         return Verdict::applied;
     });
-    EXPECT_EQ(heirs.second->reconcile().applied, 1u);
+    EXPECT_EQ(must(heirs.second->reconcile()).applied, 1u);
     EXPECT_EQ(asked, base::Uuid{rows[0].call_id}.to_string());
     EXPECT_EQ(as, asked + " local call");
 }
@@ -128,11 +128,11 @@ TEST_WITH_EITHER_LEDGER(Reconcile, AsksAboutCallsWithoutAKeyToo) {
     heirs.add_tool([](std::string_view, const Object& arguments, CallContext&) -> Reconciliation {
         return Heirs::room_in(arguments) == 1 ? Verdict::applied : Verdict::not_applied;
     });
-    const ReconcileReport report = heirs.second->reconcile();
+    const ReconcileReport report = must(heirs.second->reconcile());
     EXPECT_EQ(report.applied, 1u);
     EXPECT_EQ(report.not_applied, 1u);
-    EXPECT_EQ(heirs.first.ledger->list(ledger::CallState::succeeded).size(), 1u);
-    EXPECT_EQ(heirs.first.ledger->list(ledger::CallState::unknown).size(), 0u);
+    EXPECT_EQ(must(heirs.first.ledger->list(ledger::CallState::succeeded)).size(), 1u);
+    EXPECT_EQ(must(heirs.first.ledger->list(ledger::CallState::unknown)).size(), 0u);
 }
 
 TEST_WITH_EITHER_LEDGER(Reconcile, LeavesAloneWhatIsNotInDoubt) {
@@ -142,7 +142,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, LeavesAloneWhatIsNotInDoubt) {
         ADD_FAILURE() << "its owner lives";
         return Verdict::applied;
     });
-    const ReconcileReport report = heirs.second->reconcile();
+    const ReconcileReport report = must(heirs.second->reconcile());
     EXPECT_EQ(report.probed + report.no_tool, 0u);
 }
 
@@ -151,9 +151,9 @@ TEST_WITH_EITHER_LEDGER(Reconcile, CountsWhatNoToolCanBeAskedAboutAndLeavesItInD
         return Verdict::applied;
     };
     const auto left = [](Heirs& heirs) {
-        const ReconcileReport report = heirs.second->reconcile();
+        const ReconcileReport report = must(heirs.second->reconcile());
         EXPECT_EQ(report.probed, 0u);
-        EXPECT_EQ(heirs.first.ledger->in_doubt().size(), 1u);
+        EXPECT_EQ(must(heirs.first.ledger->in_doubt()).size(), 1u);
         return report.no_tool;
     };
     Heirs heirs;
@@ -187,11 +187,11 @@ TEST_WITH_EITHER_LEDGER(Reconcile, AProbeThatThrowsOrOutlivesItsDeadlineCannotTe
         while (!context.cancelled()) std::this_thread::yield();
         return Verdict::applied;  // too late
     });
-    auto report = std::async(std::launch::async, [&] { return heirs.second->reconcile(); });
+    auto report = std::async(std::launch::async, [&] { return must(heirs.second->reconcile()); });
     entered.get_future().wait();
     heirs.second.timers->advance(31s);
     EXPECT_EQ(report.get().cannot_tell, 2u);
-    EXPECT_EQ(heirs.first.ledger->list(ledger::CallState::unknown).size(), 2u);
+    EXPECT_EQ(must(heirs.first.ledger->list(ledger::CallState::unknown)).size(), 2u);
 }
 
 TEST_WITH_EITHER_LEDGER(Reconcile, AsksSeveralAtOnce) {
@@ -203,7 +203,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, AsksSeveralAtOnce) {
         all.arrive_and_wait();  // only ends if all three are asked at once
         return Verdict::applied;
     });
-    EXPECT_EQ(heirs.second->reconcile().applied, 3u);
+    EXPECT_EQ(must(heirs.second->reconcile()).applied, 3u);
 }
 
 TEST_WITH_EITHER_LEDGER(Reconcile, WhatAProbeFindsIsKeptWithoutSecrets) {
@@ -222,7 +222,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, WhatAProbeFindsIsKeptWithoutSecrets) {
     });
     // By the next call with its key, and by reconcile().
     EXPECT_EQ(heirs.second->call("book", {{"room", 1}}, with_key("k1")).text(), "with [REDACTED]");
-    EXPECT_EQ(heirs.second->reconcile().applied, 1u);
+    EXPECT_EQ(must(heirs.second->reconcile()).applied, 1u);
     for (const char* key : {"k1", "k2"}) {
         const int room = key[1] - '0';
         EXPECT_EQ(heirs.second->call("book", {{"room", room}}, with_key(key)).text(), "with [REDACTED]");
@@ -238,7 +238,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, MayBeAskedForByATool) {
     heirs.add_tool(
         [](std::string_view, const Object&, CallContext&) -> Reconciliation { return Verdict::applied; });
     ASSERT_TRUE(heirs.second->tools().add(
-        tool("recover", "", [&] { return static_cast<std::int64_t>(heirs.second->reconcile().applied); })));
+        tool("recover", "", [&] { return static_cast<std::int64_t>(must(heirs.second->reconcile()).applied); })));
     EXPECT_EQ(heirs.second->call("recover").text(), "1");
 }
 
@@ -250,14 +250,14 @@ TEST_WITH_EITHER_LEDGER(Reconcile, WhatTheLedgerDoesNotTakeStaysInDoubt) {
     heirs.add_tool(
         [](std::string_view, const Object&, CallContext&) -> Reconciliation { return Verdict::applied; });
     base::failpoints().arm("ledger.conclude", base::FailAction::error);
-    const ReconcileReport report = heirs.second->reconcile();
+    const ReconcileReport report = must(heirs.second->reconcile());
     base::failpoints().clear();
     EXPECT_EQ(report.probed, 1u);
     EXPECT_EQ(report.applied, 0u);
     EXPECT_EQ(report.unrecorded, 1u);
     EXPECT_THAT(heirs.second.recorder->audit_types(), ElementsAre("tool_call.reconciling"));
     heirs.first.ledger->owner_gone(heirs.second->core()->owner);
-    EXPECT_EQ(heirs.first.ledger->in_doubt().size(), 1u);
+    EXPECT_EQ(must(heirs.first.ledger->in_doubt()).size(), 1u);
 #else
     GTEST_SKIP() << "failpoints are not compiled in";
 #endif

@@ -7,7 +7,7 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kPeek, kPeeked, kWaiting };
+enum Phase : int { kPeek, kPeeked, kAskedForEnd, kWaiting };
 
 constexpr std::size_t kMaxKeyBytes = 255;
 
@@ -55,11 +55,18 @@ Step replay(Call& call) {
                         call.core->counters.replay.replayed.add();
                         return replay_row(call, call.special().peek.row);
                     case ledger::ClaimVerdict::in_progress:
-                        call.phase = kWaiting;
+                        call.phase = kAskedForEnd;
                         call.core->counters.replay.waited.add();
-                        if (wait_for_key(call)) return Step::pending;
+                        if (const Step step = call.asked(ask_for_end(call)); step != Step::next) return step;
                         break;
                     default: return refuse_key(call, call.special().peek.verdict);
+                }
+                break;
+            case kAskedForEnd:
+                call.phase = kWaiting;
+                if (const Step step = wait_for_end(call); step != Step::next) {
+                    if (step == Step::end) call.core->counters.replay.in_progress.add();
+                    return step;
                 }
                 break;
             default:

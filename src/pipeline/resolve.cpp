@@ -24,6 +24,57 @@ Step not_found(Call& call, const Registry& registry) {
     return call.refuse(Error(ErrorCode::not_found, std::move(message), std::move(details)));
 }
 
+enum Phase : int { kBegin, kLookedFor };
+
+Error no_such_call() {
+    return {ErrorCode::denied,
+            "No call of yours with this id waits for an approval.",
+            {{"reason", "no_such_call"}}};
+}
+
+// What a resumed call is to do stands in its approval. An approval of another principal is answered as one
+// that does not exist.
+Step become_the_approved(Call& call, Approval approval) {
+    Context context = *call.request.context;
+    if (approval.tenant != context.tenant || approval.requester != context.principal)
+        return call.refuse(no_such_call());
+    if (context.trace_id.empty()) context.trace_id = approval.trace_id;
+    if (context.task_id.empty()) context.task_id = approval.task_id;
+    if (context.step_id.empty()) context.step_id = approval.step_id;
+    context.idempotency_key = approval.idempotency_key;
+    // As it stood when a person agreed; but at A0 nothing is executed, whatever was agreed before.
+    if (context.autonomy != Autonomy::a0) context.autonomy = approval.autonomy;
+    call.request.context = share(std::move(context));
+    call.outcome.tool = approval.tool;
+    call.outcome.action = approval.action;
+    call.request.arguments = approval.arguments;
+    call.request.from().approval = std::make_unique<Approval>(std::move(approval));
+    return Step::next;
+}
+
+// `next`: the call is what was approved, and goes on as any other.
+Step find_what_to_resume(Call& call) {
+    if (call.phase == kBegin) {
+        call.phase = kLookedFor;
+        call.special().approval = {};
+        const Step step = call.asked(call.core->ledger().approval_of_call(call.request.origin->resumes,
+                                                                          call.special().approval, call));
+        if (step != Step::next) return step;
+    }
+    call.request.origin->resumes.clear();
+    ledger::ApprovalReply& found = call.special().approval;
+    Step step = Step::next;
+    if (found.error) {
+        step = call.refuse(std::move(*found.error));
+    } else if (!found.approval) {
+        step = call.refuse(no_such_call());
+    } else {
+        step = become_the_approved(call, std::move(*found.approval));
+    }
+    project_start(call);  // only now is it known what begins
+    return step;
+}
+
 }  // namespace
 
 Step refuse_as_unknown(Call& call) {
@@ -36,6 +87,9 @@ Step resolve(Call& call) {
     if (origin != nullptr && origin->refused) return call.refuse(std::move(*origin->refused));
     if (call.core->closing()) {
         return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    }
+    if (origin != nullptr && !origin->resumes.empty()) {
+        if (const Step step = find_what_to_resume(call); step != Step::next) return step;
     }
     if (origin != nullptr && origin->depth > call.core->options.max_nesting) {
         return call.refuse(

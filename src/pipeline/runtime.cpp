@@ -32,12 +32,6 @@ Request make_request(CallRequest call, Context context) {
     return request;
 }
 
-Error no_such_call() {
-    return {ErrorCode::denied,
-            "No call of yours with this id waits for an approval.",
-            {{"reason", "no_such_call"}}};
-}
-
 }  // namespace
 
 Registry& Runtime::tools() {
@@ -125,23 +119,8 @@ Outcome Runtime::preview(std::string_view tool, Args arguments, Context context,
 }
 
 Outcome Runtime::resume(std::string_view call_id, Context context) {
-    auto approval = core_->ledger().approval_of_call(call_id);
-    // An approval of another principal is answered as one that does not exist.
-    const bool theirs =
-        approval && (approval->tenant != context.tenant || approval->requester != context.principal);
-    if (!approval || theirs) {
-        Request request = make_request("", nullptr, std::move(context));
-        request.from().refused = no_such_call();
-        return core_->run(std::move(request));
-    }
-    if (context.trace_id.empty()) context.trace_id = approval->trace_id;
-    if (context.task_id.empty()) context.task_id = approval->task_id;
-    if (context.step_id.empty()) context.step_id = approval->step_id;
-    context.idempotency_key = approval->idempotency_key;
-    // As it stood when a person agreed; but at A0 nothing is executed, whatever was agreed before.
-    if (context.autonomy != Autonomy::a0) context.autonomy = approval->autonomy;
-    Request request = make_request(approval->tool, approval->arguments, std::move(context), approval->action);
-    request.from().approval = std::make_unique<Approval>(*std::move(approval));
+    Request request = make_request("", nullptr, std::move(context));
+    request.from().resumes = std::string(call_id);
     return core_->run(std::move(request));
 }
 
@@ -162,11 +141,11 @@ Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::strin
     return {};
 }
 
-ReconcileReport Runtime::reconcile() {
+Result<ReconcileReport> Runtime::reconcile() {
     return pipeline::reconcile(*core_);
 }
 
-std::vector<AuditEvent> Runtime::audit(std::string_view trace_id) const {
+Result<std::vector<AuditEvent>> Runtime::audit(std::string_view trace_id) const {
     return core_->ledger().audit(trace_id);
 }
 

@@ -420,7 +420,7 @@ TEST_WITH_EITHER_LEDGER(Runtime, AToolMayCallAnotherFromInside) {
         tool("outer", "", [](CallContext& context) { return context.call("inner", {{"n", 21}}).text(); })));
     const Outcome outcome = node->call("outer");
     EXPECT_EQ(outcome.text(), "42");
-    const auto audit = node->audit(outcome.call_id());
+    const auto audit = must(node->audit(outcome.call_id()));
     EXPECT_EQ(audit.size(), 4u) << "the nested call is on the same trace";
 }
 

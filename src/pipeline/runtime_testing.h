@@ -15,6 +15,7 @@
 #include <callgate/callgate.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "base/rng.h"
 #include "ledger/deferred_ledger.h"
 #include "ledger/memory_ledger.h"

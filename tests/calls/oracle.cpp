@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/must.h"
 
 namespace callgate::calls {
 namespace {
@@ -227,7 +228,7 @@ void Oracle::check() {
                                     to_string(heard->second.state)));
         }
     }
-    for (const AuditEvent& event : ledger_.audit({})) {
+    for (const AuditEvent& event : must(ledger_.audit({}))) {
         look("the audit", event.detail);
         Heard& heard = heard_[event.call_id];
         if (is_terminal(event)) {
@@ -296,7 +297,7 @@ void Oracle::check_approvals() {
 }
 
 void Oracle::check_stored() {
-    for (const ledger::CallRow& row : ledger_.list({})) {
+    for (const ledger::CallRow& row : must(ledger_.list({}))) {
         if (!row.outcome) continue;
         look("a stored result", json::write(row.outcome->result.value));
         look("a stored raw result", row.outcome->result.raw);
@@ -305,7 +306,7 @@ void Oracle::check_stored() {
             look("a stored error's details", json::write(row.outcome->error->details));
         }
     }
-    for (const Approval& approval : ledger_.approvals({})) {
+    for (const Approval& approval : must(ledger_.approvals({}))) {
         if (approval.preview) look("an approval's preview", approval.preview->summary);
     }
 }

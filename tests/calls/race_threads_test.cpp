@@ -57,12 +57,12 @@ public:
         --inside_;
         return io;
     }
-    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
-                                              const base::Sha256Digest& fingerprint,
-                                              std::string_view key) override {
-        auto found = inner_.open_approval_for(tenant, requester, fingerprint, key);
+    ledger::Io open_approval_for(std::string_view tenant, std::string_view requester,
+                                 const base::Sha256Digest& fingerprint, std::string_view key,
+                                 ledger::ApprovalReply& reply, ledger::Waiter& waiter) override {
+        const ledger::Io io = inner_.open_approval_for(tenant, requester, fingerprint, key, reply, waiter);
         wait_for_the_others();
-        return found;
+        return io;
     }
 
     ledger::Io dispatch(ledger::DispatchRequest request, ledger::DispatchReply& reply,
@@ -84,18 +84,20 @@ public:
     ledger::Io record(AuditEvent& event, ledger::Reply& reply, ledger::Waiter& waiter) override {
         return inner_.record(event, reply, waiter);
     }
-    bool wait_for_end(const ledger::KeyScope& key, std::shared_ptr<ledger::Waiter> waiter) override {
-        return inner_.wait_for_end(key, std::move(waiter));
+    ledger::Io wait_for_end(const ledger::KeyScope& key, std::shared_ptr<ledger::Waiter> ended,
+                            ledger::WaitReply& reply, ledger::Waiter& asked) override {
+        return inner_.wait_for_end(key, std::move(ended), reply, asked);
     }
     void stop_waiting(const ledger::KeyScope& key, const ledger::Waiter& waiter) override {
         inner_.stop_waiting(key, waiter);
     }
-    std::vector<Approval> approvals(std::optional<ApprovalState> state) override {
+    Result<std::vector<Approval>> approvals(std::optional<ApprovalState> state) override {
         return inner_.approvals(state);
     }
-    std::optional<Approval> approval(std::string_view id) override { return inner_.approval(id); }
-    std::optional<Approval> approval_of_call(std::string_view call_id) override {
-        return inner_.approval_of_call(call_id);
+    Result<Approval> approval(std::string_view id) override { return inner_.approval(id); }
+    ledger::Io approval_of_call(std::string call_id, ledger::ApprovalReply& reply,
+                                ledger::Waiter& waiter) override {
+        return inner_.approval_of_call(std::move(call_id), reply, waiter);
     }
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override {
         return inner_.vote(id, std::move(vote), event);
@@ -103,8 +105,8 @@ public:
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
         return inner_.revoke(id, by, event);
     }
-    std::optional<ledger::CallRow> find(const CallId& call_id) override { return inner_.find(call_id); }
-    std::vector<ledger::CallRow> list(std::optional<ledger::CallState> state) override {
+    Result<ledger::CallRow> find(const CallId& call_id) override { return inner_.find(call_id); }
+    Result<std::vector<ledger::CallRow>> list(std::optional<ledger::CallState> state) override {
         return inner_.list(state);
     }
     Result<ledger::CallRow> resolve(const CallId& call_id, bool applied,
@@ -112,14 +114,16 @@ public:
                                     AuditEvent& event) override {
         return inner_.resolve(call_id, applied, std::move(outcome), event);
     }
-    std::vector<AuditEvent> audit(std::string_view trace) override { return inner_.audit(trace); }
+    Result<std::vector<AuditEvent>> audit(std::string_view trace) override { return inner_.audit(trace); }
     std::uint64_t audit_count() override { return inner_.audit_count(); }
-    std::vector<ledger::CallRow> in_doubt() override { return inner_.in_doubt(); }
-    Result<std::optional<ledger::CallRow>> adopt(const CallId& call_id, ledger::OwnerId owner,
-                                                 AuditEvent& event) override {
-        return inner_.adopt(call_id, owner, event);
+    Result<std::vector<ledger::CallRow>> in_doubt() override { return inner_.in_doubt(); }
+    ledger::Io adopt(ledger::AdoptRequest request, ledger::AdoptReply& reply,
+                     ledger::Waiter& waiter) override {
+        return inner_.adopt(std::move(request), reply, waiter);
     }
-    ledger::OwnerId register_owner() override { return inner_.register_owner(); }
+    ledger::Io register_owner(ledger::OwnerReply& reply, ledger::Waiter& waiter) override {
+        return inner_.register_owner(reply, waiter);
+    }
     void owner_gone(ledger::OwnerId owner) override { inner_.owner_gone(owner); }
     bool has_own_thread() const noexcept override { return inner_.has_own_thread(); }
 

@@ -1,6 +1,7 @@
 // What can happen in a script besides new calls.
 #include <fmt/format.h>
 
+#include "base/must.h"
 #include "pipeline/core.h"
 
 #include "script.h"
@@ -38,7 +39,7 @@ void Script::cancel_one() {
 }
 
 std::optional<Approval> Script::any_approval() {
-    auto all = ledger.approvals(dice.chance(80) ? std::optional(ApprovalState::pending) : std::nullopt);
+    auto all = must(ledger.approvals(dice.chance(80) ? std::optional(ApprovalState::pending) : std::nullopt));
     if (all.empty()) return std::nullopt;
     return dice.of(all);
 }
@@ -69,7 +70,7 @@ void Script::decide_approval() {
 }
 
 void Script::use_approval() {
-    auto all = ledger.approvals(dice.chance(85) ? std::optional(ApprovalState::approved) : std::nullopt);
+    auto all = must(ledger.approvals(dice.chance(85) ? std::optional(ApprovalState::approved) : std::nullopt));
     if (all.empty()) return decide_approval();
     resume(dice.of(all), any_node());
 }
@@ -164,7 +165,7 @@ void Script::two_uses_of_one_approval() {
     first.context.autonomy = Autonomy::a4;
     first.context.idempotency_key.clear();
     start(wish, node);
-    const auto all = ledger.approvals(ApprovalState::pending);
+    const auto all = must(ledger.approvals(ApprovalState::pending));
     if (all.empty()) return;
     (void)node.runtime->approvals().approve(all.back().id, "olga");
     (void)node.runtime->approvals().approve(all.back().id, "paul");

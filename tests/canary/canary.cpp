@@ -254,7 +254,7 @@ private:
             lines << text;
             return {};
         }));
-        for (const AuditEvent& event : runtime.audit())
+        for (const AuditEvent& event : must(runtime.audit()))
             diary_->put(event.summary() + json::write(event.to_json()));
         diary_->put(json::write(must(runtime.core()->parts.operations->stats())));
     }

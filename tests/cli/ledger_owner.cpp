@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/must.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/control/filled_ledger.h"
 #include "ledger/control/server.h"
 #include "ledger/sqlite/sqlite_ledger.h"
@@ -51,7 +53,7 @@ int main(int argc, char** argv) {
     served.directory = argv[1];
     const auto server = ControlServer::start(service, clock, served);
     if (!server) return complain(server.error());
-    const OwnerId owner = owned.register_owner();
+    const OwnerId owner = must(register_owner(owned));
     std::cout << "ready" << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);

@@ -18,6 +18,7 @@
 #include <callgate/callgate.h>
 #include <gtest/gtest.h>
 
+#include "base/must.h"
 #include "base/rng.h"
 #include "ledger/audit/verify.h"
 #include "ledger/sqlite/sqlite_ledger.h"
@@ -172,7 +173,7 @@ protected:
         ASSERT_TRUE(checked);
         EXPECT_TRUE(checked->at("ok").as_bool()) << json::write(*checked);
         std::map<std::string, int> uses;
-        for (const ledger::CallRow& row : ledger->list(std::nullopt)) {
+        for (const ledger::CallRow& row : must(ledger->list(std::nullopt))) {
             EXPECT_TRUE(ledger::is_end(row.state)) << row.key.key << " is stuck";
             if (!row.approval_id.empty()) ++uses[row.approval_id];
         }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/must.h"
 #include "base/rng.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/verify.h"
@@ -49,7 +50,7 @@ public:
             return std::move(wrongs_);
         }
         ledger_ = std::move(*opened);
-        for (CallRow& row : ledger_->list(std::nullopt)) rows_.emplace(row.key.key, std::move(row));
+        for (CallRow& row : must(ledger_->list(std::nullopt))) rows_.emplace(row.key.key, std::move(row));
         audit_is_whole();
         file_is_sound();
         no_effect_twice_or_unrecorded();

@@ -17,6 +17,8 @@
 
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/must.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/faulty_vfs.h"
 #include "ledger/sqlite/sqlite_ledger.h"
@@ -279,7 +281,7 @@ private:
 
     /// Calls of an owner that ends while they run.
     void leave_calls_behind(ledger::Ledger& ledger, const std::string& name) {
-        const ledger::OwnerId owner = ledger.register_owner();
+        const ledger::OwnerId owner = must(ledger::register_owner(ledger));
         const auto leave = [&](EffectClass effect, std::string_view key, bool dispatch) {
             const auto entry = runtime_->tools().find(to_string(effect));
             ledger::ClaimRequest request;

@@ -34,6 +34,7 @@
 
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/must.h"
 #include "base/rng.h"
 #include "board.h"
 #include "ledger/audit/verify.h"
@@ -163,7 +164,7 @@ private:
     }
 
     void decide(base::Rng& rng) {
-        const auto open = runtime_->approvals().list(ApprovalState::pending);
+        const auto open = must(runtime_->approvals().list(ApprovalState::pending));
         if (open.empty()) {
             std::this_thread::yield();
             return;
@@ -224,7 +225,7 @@ Found judge(const std::string& directory, const std::vector<Record>& records) {
     ledger::SqliteLedger& ledger = **opened;
     std::map<std::string, Approval> approvals;
     std::map<std::string, std::string> used_by;  // call → approval
-    for (Approval& approval : ledger.approvals(std::nullopt)) {
+    for (Approval& approval : must(ledger.approvals(std::nullopt))) {
         ++found.approvals;
         if (approval.state == ApprovalState::consumed) {
             ++found.used;

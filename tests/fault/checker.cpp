@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/must.h"
 #include "ledger/audit/export.h"
 #include "ledger/audit/verify.h"
 #include "ledger/sqlite/sqlite_ledger.h"
@@ -40,7 +41,7 @@ public:
                 heard.told_success = true;
             }
         }
-        for (CallRow& row : ledger_.list(std::nullopt)) rows_[row.key.key].push_back(std::move(row));
+        for (CallRow& row : must(ledger_.list(std::nullopt))) rows_[row.key.key].push_back(std::move(row));
         for (const auto& [name, rows] : rows_) {
             for (const CallRow& row : rows) {
                 if (!ledger::is_end(row.state))

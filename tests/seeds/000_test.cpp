@@ -644,7 +644,7 @@ TEST(S0, D2_ADirectToolSkipsTheLookupAndNothingElse) {
     EXPECT_EQ(node->tools().size(), 0u) << "it is not registered by being called";
     EXPECT_THAT(lines_with(node, "SECURITY_WARNING"), IsEmpty());
     EXPECT_EQ(node.recorder->telemetry().size(), 6u);
-    EXPECT_THAT(node->audit(), Not(IsEmpty()));
+    EXPECT_THAT(must(node->audit()), Not(IsEmpty()));
 }
 
 TEST(S0, D3_AModelIsShownOnlyWhatItMayUse) {

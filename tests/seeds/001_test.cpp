@@ -529,7 +529,7 @@ TEST(S1, R12_TheStackOfAnExceptionIsForTheHostAndTheLogAlone) {
         EXPECT_THAT(view, Not(HasSubstr("stack"))) << view;
         EXPECT_THAT(view, HasSubstr("test exception"));
     }
-    for (const auto& event : node->audit()) {
+    for (const auto& event : must(node->audit())) {
         EXPECT_THAT(json::write(event.to_json()), Not(HasSubstr("001_test.cpp")));
     }
 }

@@ -352,7 +352,7 @@ TEST(S2, R7_AStackTraceIsForTheHostAlone) {  // D8
         EXPECT_LE(broken.error()->details.at("stack").as_array().size(), 5u);
         EXPECT_THAT(all_views(broken), Not(HasSubstr("002_test.cpp")));
     }
-    for (const auto& event : node->audit()) {
+    for (const auto& event : must(node->audit())) {
         EXPECT_THAT(json::write(event.to_json()), Not(HasSubstr("002_test.cpp")));
     }
 }
@@ -1244,7 +1244,7 @@ TEST(S2, U3_EveryErrorHasItsFiveViews) {
         EXPECT_EQ(s2_code(outcome), one.s2);
         EXPECT_EQ(views::s4_error(outcome), one.s4 != nullptr ? one.s4 : message);
         EXPECT_THAT(views::model_text(outcome), Not(IsEmpty()));
-        const auto audit = node->audit();
+        const auto audit = must(node->audit());
         ASSERT_FALSE(audit.empty());
         EXPECT_EQ(audit.back().type, one.s3_event);
         EXPECT_EQ(audit.back().error_code, one.s3_code);

@@ -79,7 +79,7 @@ void set_policy(TestRuntime& node, const std::function<void(PolicyConfig&)>& cha
 }
 
 AuditEvent last_event(TestRuntime& node) {
-    const auto events = node->audit();
+    const auto events = must(node->audit());
     return events.empty() ? AuditEvent() : events.back();
 }
 
@@ -291,7 +291,7 @@ TEST(S3, R6_TheContextBringsEverythingAToolMayKnow) {
     EXPECT_EQ(lights->seen.idempotency_key, "key-4");
     EXPECT_EQ(lights->seen.autonomy, Autonomy::a3);
     EXPECT_TRUE(lights->seen.scopes.contains("lights"));
-    for (const AuditEvent& event : node->audit("trace-1")) {
+    for (const AuditEvent& event : must(node->audit("trace-1"))) {
         EXPECT_EQ(event.task_id, "task-2");
         EXPECT_EQ(event.step_id, "step-3");
         EXPECT_EQ(event.autonomy, Autonomy::a3);
@@ -320,7 +320,7 @@ void expect_audited_then_thrown(const std::function<void(Runtime&)>& prepare, Ca
     try {
         node->call_or_throw(std::move(request), std::move(context));
     } catch (const Exception& error) {
-        const auto record = node->audit("the-trace");
+        const auto record = must(node->audit("the-trace"));
         on_record = record.size() == 1 && record[0].type == event && record[0].trace_id == "the-trace";
         order->said.emplace_back("thrown");
         EXPECT_NE(error.outcome().error(), nullptr);
@@ -380,7 +380,7 @@ TEST(S3, R7_TheStepsAreInTheirOrder) {
     EXPECT_EQ(told({}, admin), State::invalid);
     EXPECT_EQ(told({{"x", 1}}, admin), State::needs_approval);
     EXPECT_EQ(runs, 0);
-    ASSERT_TRUE(node->approvals().approve(node->approvals().list()[0].id, "olga"));
+    ASSERT_TRUE(node->approvals().approve(must(node->approvals().list())[0].id, "olga"));
     EXPECT_EQ(told({{"x", 1}}, admin), State::succeeded);
     EXPECT_EQ(told({{"x", 1}}, admin), State::replayed) << "a replay asks nobody again (D1)";
     EXPECT_EQ(told({{"x", 1}}, {}), State::scope_denied) << "and is no way round the scopes (D1)";
@@ -457,7 +457,7 @@ TEST(S3, R9_AMissingScopeIsAViolationAndNeverRetried) {  // V89
     EXPECT_EQ(refused.error()->code, ErrorCode::scope_denied);
     EXPECT_FALSE(refused.error()->retryable);
     EXPECT_EQ(refused.error()->details.at("scope"), "mail:send");
-    const auto audit = node->audit("t-1");
+    const auto audit = must(node->audit("t-1"));
     ASSERT_EQ(audit.size(), 1u);
     EXPECT_EQ(audit[0].error_code, "scope.violation");
     EXPECT_EQ(runs, 0);
@@ -544,12 +544,12 @@ TEST(S3, R11_ConfirmMakesAnApprovalAndRunsNothing) {  // V91
     const Outcome asked = node->call("t", {{"n", 1}}, context);
     EXPECT_EQ(asked.state(), State::needs_approval);
     EXPECT_EQ(runs, 0);
-    ASSERT_EQ(node->audit("t-1").size(), 1u);
+    ASSERT_EQ(must(node->audit("t-1")).size(), 1u);
     EXPECT_EQ(last_event(node).type, "gate.required");
     EXPECT_EQ(last_event(node).approval_id, asked.approval_id());
 
-    ASSERT_EQ(node->approvals().list().size(), 1u);
-    const Approval approval = node->approvals().list()[0];
+    ASSERT_EQ(must(node->approvals().list()).size(), 1u);
+    const Approval approval = must(node->approvals().list())[0];
     EXPECT_EQ(approval.id, asked.approval_id());
     EXPECT_EQ(approval.tool, "t");
     EXPECT_EQ(approval.arguments, Value(Object{{"n", 1}}));
@@ -656,7 +656,7 @@ TEST(S3, R12_NothingLiftsAHardBlock) {
     const Outcome blocked = node->call("t");
     EXPECT_EQ(blocked.state(), State::denied);
     EXPECT_TRUE(blocked.approval_id().empty()) << "there is nothing to approve";
-    EXPECT_THAT(node->approvals().list(), IsEmpty());
+    EXPECT_THAT(must(node->approvals().list()), IsEmpty());
     EXPECT_EQ(runs, 0);
 }
 
@@ -875,7 +875,7 @@ TEST(S3, R17_AnAllowedCallIsAttemptedThenSucceeds) {  // V106, D19
     context.trace_id = "t-1";
     ASSERT_TRUE(node->call("t", {}, context).ok());
     EXPECT_THAT(before, ElementsAre("tool_call.attempted")) << "on the record before the effect";
-    const auto audit = node->audit("t-1");
+    const auto audit = must(node->audit("t-1"));
     ASSERT_EQ(audit.size(), 2u);
     EXPECT_EQ(audit[0].type, "tool_call.attempted");
     EXPECT_EQ(audit[1].type, "tool_call.succeeded");
@@ -1041,7 +1041,7 @@ TEST(S3, D19_AllowedCallsAreRecordedAsSuchOnlyOnWish) {
     ASSERT_TRUE(node->call("t").ok());
     EXPECT_THAT(node.recorder->audit_types(),
                 ElementsAre("gate.allowed", "tool_call.attempted", "tool_call.succeeded"));
-    EXPECT_EQ(node->audit()[0].outcome, "success");
+    EXPECT_EQ(must(node->audit())[0].outcome, "success");
 }
 
 // ---- audit
@@ -1074,7 +1074,7 @@ TEST(S3, R19_EveryEventHasItsPlaceTimeAndTrace) {  // V106
     const Outcome asked = node->call("asks");
     ASSERT_TRUE(node->approvals().deny(asked.approval_id(), "olga"));
     node->call("nobody");
-    const auto earlier = node->audit();
+    const auto earlier = must(node->audit());
     ASSERT_EQ(earlier.size(), 6u);
     for (std::size_t i = 0; i < earlier.size(); ++i) {
         EXPECT_EQ(earlier[i].sequence, i + 1);
@@ -1083,9 +1083,9 @@ TEST(S3, R19_EveryEventHasItsPlaceTimeAndTrace) {  // V106
         EXPECT_EQ(earlier[i].at,
                   std::chrono::system_clock::time_point(base::ManualClock::kStart + (i < 2 ? 0s : 5s)));
     }
-    EXPECT_THAT(node->audit(asked.call_id()).size(), 2u) << "asking and denying are on one trace";
+    EXPECT_THAT(must(node->audit(asked.call_id())).size(), 2u) << "asking and denying are on one trace";
     node->call("t");
-    const auto later = node->audit();
+    const auto later = must(node->audit());
     for (std::size_t i = 0; i < earlier.size(); ++i)
         EXPECT_EQ(json::write(later[i].to_json()), json::write(earlier[i].to_json())) << "nothing is changed";
 }
@@ -1137,7 +1137,7 @@ TEST(S3, R20_EachTypeOfEventHasItsOutcome) {
     ASSERT_TRUE(node->approvals().deny(no.approval_id(), "olga"));
     node->resume(yes.call_id());
     std::map<std::string, std::set<std::string>> outcomes;
-    for (const AuditEvent& event : node->audit())
+    for (const AuditEvent& event : must(node->audit()))
         outcomes[std::string(event.type)].insert(std::string(event.outcome));
     outcomes.erase("approval.vote");
     const std::map<std::string, std::set<std::string>> expected{
@@ -1326,14 +1326,14 @@ TEST(S3, V108_ASecretLeavesTheCallInNoProjection) {
         const Outcome first = node->call(name, {}, context);
         everything->add(first);
         everything->add(node->call(name, {}, context));  // what was stored
-        for (const auto& row : node.ledger->list(std::nullopt)) {
+        for (const auto& row : must(node.ledger->list(std::nullopt))) {
             if (row.outcome) {
                 everything->add(json::write(row.outcome->result.value) + row.outcome->result.raw);
                 if (row.outcome->error) everything->add(row.outcome->error->message);
             }
         }
-        for (const AuditEvent& event : node->audit()) everything->add(json::write(event.to_json()));
-        for (const Approval& approval : node->approvals().list(std::nullopt))
+        for (const AuditEvent& event : must(node->audit())) everything->add(json::write(event.to_json()));
+        for (const Approval& approval : must(node->approvals().list(std::nullopt)))
             everything->add(json::write(approval.arguments) + approval.why);
         for (const RegisteredTool& tool : node->tools().list())
             everything->add(tool.health.last_error.value_or(""));

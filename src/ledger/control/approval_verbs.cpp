@@ -48,7 +48,7 @@ Result<Value> show(Asked& asked) {
     const std::string id = asked.members.text("id");
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto approval = find_approval(asked, id);
-    if (!approval) return no_such("approval", id);
+    if (!approval) return tl::unexpected(approval.error());
     return shown(*approval, asked);
 }
 
@@ -60,7 +60,7 @@ Result<Value> vote(Asked& asked) {
     const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto approval = find_approval(asked, id);
-    if (!approval) return no_such("approval", id);
+    if (!approval) return tl::unexpected(approval.error());
     if (!digest.empty() && digest != approval->digest)
         return fail(ErrorCode::denied,
                     fmt::format("The digest is not that of approval {}: what was shown is not what would be "
@@ -83,7 +83,7 @@ Result<Value> revoke(Asked& asked) {
     const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto approval = find_approval(asked, id);
-    if (!approval) return no_such("approval", id);
+    if (!approval) return tl::unexpected(approval.error());
     const auto revoked =
         take_back(asked.ledger, approval->id, asked.asker.name, with_origin(reason, asked.asker), asked.told);
     if (!revoked) return tl::unexpected(revoked.error());

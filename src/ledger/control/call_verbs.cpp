@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/audit/reader.h"
 #include "ledger/control/row_views.h"
 #include "ledger/control/verbs.h"
@@ -31,8 +32,10 @@ Result<Value> list(Asked& asked) {
 
 // A call that waits for an approval has no row yet: whoever looks for it is told where it stands.
 tl::unexpected<Error> no_such_call(Asked& asked, const std::string& id) {
-    const auto approval = asked.ledger.approval_of_call(id);
-    if (!approval) return no_such("call", id);
+    const auto found = approval_of_call(asked.ledger, id);
+    if (!found) return tl::unexpected(found.error());
+    if (!*found) return no_such("call", id);
+    const Approval* const approval = &**found;
     return fail(ErrorCode::denied,
                 fmt::format("The call {} has not begun: it asked for approval {}, which is {}.", id,
                             approval->id, to_string(approval->state)),
@@ -61,8 +64,10 @@ Result<Value> show(Asked& asked) {
     const std::string id = asked.members.text("id");
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto call_id = base::parse_uuid(id);
-    const auto row = call_id ? asked.ledger.find(call_id->bytes) : std::nullopt;
-    if (!row) return no_such_call(asked, id);
+    if (!call_id) return no_such_call(asked, id);
+    const auto row = asked.ledger.find(call_id->bytes);
+    if (!row && is_not_found(row.error())) return no_such_call(asked, id);
+    if (!row) return tl::unexpected(row.error());
     const auto attempts = asked.operations.attempts(call_id->bytes);
     if (!attempts) return tl::unexpected(attempts.error());
     Object call = to_json(*row);

@@ -23,7 +23,7 @@ public:
     explicit FakeOperations(Ledger& ledger, const base::Clock& clock) : ledger_(ledger), clock_(clock) {}
 
     Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override {
-        std::vector<CallRow> rows = ledger_.list(query.state);
+        std::vector<CallRow> rows = must(ledger_.list(query.state));
         std::ranges::sort(rows, std::greater<>(), &CallRow::call_id);
         const auto before = base::parse_uuid(query.before);
         std::erase_if(rows, [&](const CallRow& row) {
@@ -45,7 +45,7 @@ public:
         return made;
     }
     Result<std::vector<Approval>> page_of_approvals(const ApprovalQuery& query) override {
-        std::vector<Approval> all = ledger_.approvals(query.state);
+        std::vector<Approval> all = must(ledger_.approvals(query.state));
         std::ranges::sort(all, std::greater<>(), &Approval::id);
         std::erase_if(all,
                       [&](const Approval& one) { return !query.before.empty() && one.id >= query.before; });
@@ -55,7 +55,7 @@ public:
     base::WallTime approval_time() override { return clock_.wall_now(); }
     std::uint64_t approvals_version() override { return ledger_.audit_count(); }
 
-    Result<Object> stats() override { return Object{{"calls", ledger_.list({}).size()}}; }
+    Result<Object> stats() override { return Object{{"calls", must(ledger_.list({})).size()}}; }
     Result<Object> check(const WorkProgress& progress) override {
         if (on_check) return on_check(progress);
         return Object{{"ok", true}};
@@ -66,7 +66,7 @@ public:
     Result<Object> collect() override { return Object{{"collected", 0}}; }
 
     Result<std::vector<AuditEvent>> events(const AuditSelection& which) override {
-        std::vector<AuditEvent> all = ledger_.audit({});
+        std::vector<AuditEvent> all = must(ledger_.audit({}));
         std::erase_if(all, [&](const AuditEvent& one) { return which.call && one.call_id != *which.call; });
         if (all.size() > which.limit) all.resize(which.limit);
         return all;

@@ -1,3 +1,4 @@
+#include "ledger/blocking_waiter.h"
 #include "ledger/control/service.h"
 
 #include <array>
@@ -55,9 +56,13 @@ tl::unexpected<Error> no_such(std::string_view what, std::string_view id) {
                 {{"reason", "not_found"}, {"id", id}});
 }
 
-std::optional<Approval> find_approval(Asked& asked, std::string_view id) {
+Result<Approval> find_approval(Asked& asked, std::string_view id) {
     auto found = asked.ledger.approval(id);
-    return found ? found : asked.ledger.approval_of_call(id);
+    if (found || !is_not_found(found.error())) return found;
+    auto of_call = approval_of_call(asked.ledger, id);
+    if (!of_call) return tl::unexpected(std::move(of_call.error()));
+    if (!*of_call) return no_such("approval", id);
+    return std::move(**of_call);
 }
 
 Result<Value> as_answer(Result<Object> report) {

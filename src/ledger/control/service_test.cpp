@@ -166,7 +166,7 @@ TEST(ControlService, DecisionsAreOnTheRecordAndTold) {
                                                 "approval.vote", "gate.denied", "approval.revoked"));
     EXPECT_THAT(desk.told, ElementsAre(HasSubstr("approval.vote"), HasSubstr("no (uid 1000, pid 42)"),
                                        HasSubstr("approval.revoked")));
-    EXPECT_EQ(desk.ledger.audit({}).back().principal, "user:ada");
+    EXPECT_EQ(must(desk.ledger.audit({})).back().principal, "user:ada");
     EXPECT_EQ(desk.refusal(desk.yes("a1")), "already_decided");
     EXPECT_EQ(desk.told.size(), 3u);
 }

@@ -60,7 +60,7 @@ inline constexpr std::size_t kLongestPath = 4'096;
 tl::unexpected<Error> no_such(std::string_view what, std::string_view id);
 
 /// By its own id, or by that of a call that asked for it.
-std::optional<Approval> find_approval(Asked& asked, std::string_view id);
+Result<Approval> find_approval(Asked& asked, std::string_view id);
 
 /// A report, or why there is none.
 Result<Value> as_answer(Result<Object> report);

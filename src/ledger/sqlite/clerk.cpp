@@ -400,26 +400,29 @@ Clerk::Answer<CallRow> Clerk::resolve(const CallId& call_id, bool applied,
     return Result<CallRow>(std::move(after));
 }
 
-Result<std::optional<CallRow>> Clerk::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
+Result<void> Clerk::adopt(const AdoptRequest& request, AdoptReply& reply) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_adopt");
-    if (!is_alive_(owner)) {
+    reply.row.reset();
+    reply.first_event = 0;
+    if (!is_alive_(request.owner)) {
         return fail(ErrorCode::ledger_unavailable,
                     "Who claims this call is not registered with the ledger, or is gone.",
                     {{"reason", "owner_not_alive"}});
     }
-    auto found = book_->calls.by_id(call_id);
+    auto found = book_->calls.by_id(request.call_id);
     if (!found) return pass_on(found.error());
-    if (!*found || !needs_probe((*found)->row, is_alive_((*found)->row.owner))) return std::nullopt;
+    if (!*found || !needs_probe((*found)->row, is_alive_((*found)->row.owner))) return {};
     CallRow row = (*found)->row;
-    take_over(row, owner);
+    take_over(row, request.owner);
     auto stored = book_->calls.take_over((*found)->row, row);
     if (!stored) return pass_on(stored.error());
     if (!*stored) return out_of_step("take-over");
-    auto number = book_->record(event);
+    auto number = book_->record(request.event);
     if (!number) return pass_on(number.error());
-    event.sequence = *number;
     CALLGATE_FAILPOINT_RETURN("ledger.after_adopt");
-    return std::optional(std::move(row));
+    reply.first_event = *number;
+    reply.row = std::move(row);
+    return {};
 }
 
 Result<Clerk::Recovered> Clerk::take_over_orphans(const CallId& after, std::size_t limit) {

@@ -50,7 +50,7 @@ public:
                             AuditEvent& event);
 
     /// C2 for one call in doubt; nothing if it is not in doubt any more.
-    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event);
+    Result<void> adopt(const AdoptRequest& request, AdoptReply& reply);
 
     /// What the calls of owners that are gone become, from the one behind `after` on, at most `limit`.
     struct Recovered {

@@ -98,7 +98,7 @@ struct Desk {
         auto opened = SqliteLedger::open(std::move(options));
         if (!opened) return opened.error();
         ledger = std::move(*opened);
-        owner = ledger->register_owner();
+        owner = must(register_owner(*ledger));
         return std::nullopt;
     }
     void close() { ledger.reset(); }
@@ -211,7 +211,7 @@ struct Desk {
     /// How many events of this type are on the record about the call.
     std::size_t events(std::string_view type, std::uint64_t call) {
         std::size_t found = 0;
-        for (const AuditEvent& told : ledger->audit({})) {
+        for (const AuditEvent& told : must(ledger->audit({}))) {
             if (told.type == type && told.call_id == call_id(call)) ++found;
         }
         return found;

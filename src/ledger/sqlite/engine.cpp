@@ -21,7 +21,7 @@ namespace callgate::ledger {
 namespace {
 
 constexpr int kBusyMilliseconds = 2'000;  // for a foreign program that looks at the file
-constexpr std::size_t kReadersKept = 8;
+constexpr std::size_t kReadersKept = 8;  // on loan at most
 constexpr std::size_t kRecoveredAtOnce = 1'000;
 
 std::string random_id(base::Rng& rng) {
@@ -73,6 +73,7 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     e.writer = std::make_unique<Writer>(
         *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary,
         tidy_up);
+    e.lookups = std::make_unique<Readers>(e.options.readers, [&e] { return e.make_reader(); });
     return engine;
 }
 
@@ -371,6 +372,7 @@ void SqliteLedger::Engine::close() {
         if (overseer_) overseer_->look();
     }
     if (background_check_.joinable()) background_check_.join();
+    lookups.reset();  // when all that was asked has been answered
     if (writer) {
         // Signed and marked as closed; if that cannot be written, the next start finds out.
         (void)write([this](Clerk& at) -> Result<bool> {
@@ -411,15 +413,7 @@ Result<Database> SqliteLedger::Engine::open_reader() const {
     return opened;
 }
 
-Result<SqliteLedger::Engine::Loan> SqliteLedger::Engine::read() {
-    {
-        const std::lock_guard guard(readers_mutex_);
-        if (!readers_.empty()) {
-            auto reader = std::move(readers_.back());
-            readers_.pop_back();
-            return Loan(*this, std::move(reader));
-        }
-    }
+Result<std::unique_ptr<Reader>> SqliteLedger::Engine::make_reader() const {
     auto connection = open_reader();
     if (!connection) return tl::unexpected(std::move(connection.error()));
     auto reader = std::make_unique<Reader>(std::move(*connection), *key);
@@ -427,13 +421,35 @@ Result<SqliteLedger::Engine::Loan> SqliteLedger::Engine::read() {
         return tl::unexpected(std::move(ready.error()));
     if (auto ready = reader->approvals.prepare(Access::read_only); !ready)
         return tl::unexpected(std::move(ready.error()));
-    return Loan(*this, std::move(reader));
+    return reader;
+}
+
+Result<SqliteLedger::Engine::Loan> SqliteLedger::Engine::read() {
+    std::unique_ptr<Reader> reader;
+    {
+        std::unique_lock guard(readers_mutex_);
+        reader_back_.wait(guard, [this] { return readers_out_ < kReadersKept; });
+        ++readers_out_;
+        if (!readers_.empty()) {
+            reader = std::move(readers_.back());
+            readers_.pop_back();
+        }
+    }
+    Loan loan(*this, std::move(reader));
+    if (!loan.has_reader()) {
+        auto made = make_reader();
+        if (!made) return tl::unexpected(std::move(made.error()));
+        loan.take(std::move(*made));
+    }
+    return loan;
 }
 
 SqliteLedger::Engine::Loan::~Loan() {
-    if (!reader_) return;
+    if (engine_ == nullptr) return;
     const std::lock_guard guard(engine_->readers_mutex_);
-    if (engine_->readers_.size() < kReadersKept) engine_->readers_.push_back(std::move(reader_));
+    --engine_->readers_out_;
+    if (reader_) engine_->readers_.push_back(std::move(reader_));
+    engine_->reader_back_.notify_one();
 }
 
 bool SqliteLedger::Engine::is_alive(OwnerId owner) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <map>
 #include <memory>
@@ -22,20 +23,11 @@
 #include "ledger/sqlite/notary.h"
 #include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
+#include "ledger/sqlite/readers.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "ledger/sqlite/writer.h"
 
 namespace callgate::ledger {
-
-/// A connection for reading beside the writer.
-struct Reader {
-    explicit Reader(Database connection, const base::SealKey& key)
-        : database(std::move(connection)), calls(database, key), approvals(database, key) {}
-
-    Database database;
-    CallTable calls;
-    ApprovalTable approvals;
-};
 
 class SqliteLedger::Engine {
 public:
@@ -54,26 +46,31 @@ public:
     std::unique_ptr<os::ProcessLauncher> launcher;
     std::unique_ptr<Anchors> anchors;  // null: nobody witnesses
     std::unique_ptr<Writer> writer;
+    std::unique_ptr<Readers> lookups;  // what calls look up; people borrow a reader below
     RecoveryReport recovery;
 
     std::string path() const { return options.directory + "/ledger.db"; }
 
-    // Readers, on loan.
+    // Readers for people, on loan: only so many, and who comes when all are out waits for one.
     class Loan {
     public:
         Loan(Engine& engine, std::unique_ptr<Reader> reader) : engine_(&engine), reader_(std::move(reader)) {}
-        Loan(Loan&&) noexcept = default;
+        Loan(Loan&& other) noexcept
+            : engine_(std::exchange(other.engine_, nullptr)), reader_(std::move(other.reader_)) {}
         Loan& operator=(Loan&&) = delete;
         Loan(const Loan&) = delete;
         Loan& operator=(const Loan&) = delete;
         ~Loan();
         Reader* operator->() const noexcept { return reader_.get(); }
+        bool has_reader() const noexcept { return reader_ != nullptr; }
+        void take(std::unique_ptr<Reader> reader) noexcept { reader_ = std::move(reader); }
 
     private:
         Engine* engine_;
         std::unique_ptr<Reader> reader_;
     };
     Result<Loan> read();
+    Result<std::unique_ptr<Reader>> make_reader() const;
     Result<Database> open_reader() const;
 
     /// Carries out `work(clerk)`, which gives a Result<T>, as one transaction, and waits for it.
@@ -127,6 +124,8 @@ private:
     std::map<base::Sha256Digest, std::vector<std::shared_ptr<Waiter>>> waiters_;
 
     std::mutex readers_mutex_;
+    std::condition_variable reader_back_;
+    std::size_t readers_out_ = 0;
     std::vector<std::unique_ptr<Reader>> readers_;
 
     std::atomic<bool> stop_check_{false};

@@ -38,7 +38,7 @@ Answer answer_of(const Result<T>& result) {
 
 /// What is found when the ledger is opened again.
 struct Found {
-    explicit Found(Desk& opened) : desk(opened), audit(opened.ledger->audit({})) {}
+    explicit Found(Desk& opened) : desk(opened), audit(must(opened.ledger->audit({}))) {}
 
     Desk& desk;
     std::vector<AuditEvent> audit;
@@ -103,7 +103,7 @@ ScriptStep change_owner() {
     return {"change owner",
             [](Desk& desk) {
                 desk.ledger->owner_gone(desk.owner);
-                desk.owner = desk.ledger->register_owner();
+                desk.owner = must(register_owner(*desk.ledger));
                 return Answer::moot;
             },
             {}};
@@ -124,11 +124,14 @@ std::vector<ScriptStep> script() {
     steps.push_back(change_owner());
     steps.push_back({"adopt and conclude 2",
                      [](Desk& desk) {
-                         const auto row = desk.ledger->adopt(call_id(2), desk.owner,
-                                                             unseen(event("tool_call.taken_over")));
-                         if (!row) return answer_of(row) == Answer::unsure ? Answer::unsure : Answer::moot;
-                         if (!*row) return Answer::moot;
-                         const auto reply = desk.conclude(2, (*row)->epoch, Reconciliation::Verdict::applied);
+                         AdoptReply adopted;
+                         desk.turn.wait_for(desk.ledger->adopt(
+                             {call_id(2), desk.owner, event("tool_call.taken_over")}, adopted, desk.turn));
+                         if (adopted.error && answer_of(adopted.error, false) == Answer::unsure)
+                             return Answer::unsure;
+                         if (!adopted.row) return Answer::moot;
+                         const auto reply =
+                             desk.conclude(2, adopted.row->epoch, Reconciliation::Verdict::applied);
                          return answer_of(reply.error, reply.accepted);
                      },
                      [](const Found& found) { return found.desk.state_of(2) == CallState::succeeded; }});

@@ -15,7 +15,7 @@ TEST(Notary, EveryStartGoesOnWithTheLogOfTheLast) {
         EXPECT_EQ(faults_of(*desk.ledger), "");
     }
     std::vector<std::string> types;
-    for (const AuditEvent& event : desk.ledger->audit({})) types.emplace_back(event.type);
+    for (const AuditEvent& event : must(desk.ledger->audit({}))) types.emplace_back(event.type);
     EXPECT_EQ(std::ranges::count(types, "audit.opened"), 1);
     EXPECT_EQ(types.front(), "audit.opened");
     EXPECT_EQ(std::ranges::count(types, "ledger.opened"), 2);

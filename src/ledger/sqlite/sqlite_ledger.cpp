@@ -5,10 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/failpoint.h"
-#include "base/ids.h"
 #include "ledger/digest.h"
-#include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
 
 namespace callgate::ledger {
@@ -141,10 +138,10 @@ Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) 
 
 SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-// Where the last to let go is a call that the writer itself has woken, the writer cannot wait for its own
+// Where the last to let go is a call that the writer or a reader has woken, that cannot wait for its own
 // end: another thread closes, and the process may end before it has.
 SqliteLedger::~SqliteLedger() {
-    if (!engine_->writer->on_this_thread()) return;
+    if (!engine_->writer->on_this_thread() && !engine_->lookups->on_this_thread()) return;
     std::thread([engine = std::move(engine_)]() mutable { engine.reset(); }).detach();
 }
 
@@ -154,47 +151,6 @@ const RecoveryReport& SqliteLedger::recovery() const noexcept {
 
 const std::string& SqliteLedger::directory() const noexcept {
     return engine_->options.directory;
-}
-
-Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply, Waiter&) {
-    const auto look = [&]() -> Result<void> {
-        CALLGATE_FAILPOINT_RETURN("ledger.sqlite_peek");
-        if (key.key.empty()) return {};
-        auto reader = engine_->read();
-        if (!reader) return tl::unexpected(std::move(reader.error()));
-        const base::Sha256Digest hash = hash_of(key);
-        // One snapshot for the row and its outcome.
-        if (auto begun = (*reader)->database.execute("BEGIN"); !begun) return begun;
-        const auto seen = [&]() -> Result<void> {
-            const base::WallTime now = engine_->time->steady();
-            auto found = (*reader)->calls.by_key(hash);
-            if (!found) return tl::unexpected(std::move(found.error()));
-            std::optional<StoredCall>& call = *found;
-            const bool expired =
-                call && call->row.expires_at != base::WallTime() && call->row.expires_at <= now;
-            if (expired) call.reset();
-            bool spent = expired;
-            if (!call && !spent) {
-                auto tombstone = (*reader)->calls.is_spent(hash, now);
-                if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
-                spent = *tombstone;
-            }
-            reply.verdict = foresee_claim(
-                Standing{call ? &call->row : nullptr, call && engine_->is_alive(call->row.owner), spent,
-                         call && is_stale(call->row, *engine_->time, engine_->options.kept)},
-                fingerprint);
-            reply.found = call.has_value() || spent;
-            if (!call) return {};
-            if (auto loaded = (*reader)->calls.load_outcome(*call); !loaded) return loaded;
-            reply.row = std::move(call->row);
-            return {};
-        }();
-        auto ended = (*reader)->database.execute("COMMIT");
-        return seen ? ended : seen;
-    };
-    reply.verdict = ClaimVerdict::claimed;
-    if (auto looked = look(); !looked) reply.error = std::move(looked.error());
-    return Io::done;
 }
 
 Io SqliteLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) {
@@ -240,55 +196,17 @@ std::optional<Error> SqliteLedger::ready_to_record() {
     return engine_->writer->trouble();
 }
 
-bool SqliteLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) {
-    const base::Sha256Digest hash = hash_of(key);
-    const Waiter& who = *waiter;
-    // Registered first: an end that is not seen below wakes it.
-    engine_->wait_for(hash, std::move(waiter));
-    bool runs = false;
-    if (auto reader = engine_->read()) {
-        const auto found = (*reader)->calls.by_key(hash);
-        runs = found && *found && !is_end((*found)->row.state) && engine_->is_alive((*found)->row.owner);
-    }
-    if (!runs) engine_->stop_waiting(hash, who);
-    return runs;
-}
-
 void SqliteLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
     engine_->stop_waiting(hash_of(key), waiter);
 }
 
-std::vector<Approval> SqliteLedger::approvals(std::optional<ApprovalState> state) {
-    ApprovalQuery query;
-    query.state = state;
-    query.limit = static_cast<std::size_t>(-1);
-    auto all = page_of_approvals(query);
-    if (!all) return {};
-    return {std::make_move_iterator(all->rbegin()), std::make_move_iterator(all->rend())};
+Io SqliteLedger::adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) {
+    return hand_over(*engine_->writer, &Clerk::adopt, std::move(request), reply, waiter);
 }
 
-std::optional<Approval> SqliteLedger::approval(std::string_view id) {
-    auto reader = engine_->read();
-    if (!reader) return std::nullopt;
-    auto found = (*reader)->approvals.find(id, engine_->time->latest());
-    return found ? std::move(*found) : std::nullopt;
-}
-
-std::optional<Approval> SqliteLedger::approval_of_call(std::string_view call_id) {
-    auto reader = engine_->read();
-    if (!reader) return std::nullopt;
-    auto found = (*reader)->approvals.by_call(call_id, engine_->time->latest());
-    return found ? std::move(*found) : std::nullopt;
-}
-
-std::optional<Approval> SqliteLedger::open_approval_for(std::string_view tenant, std::string_view requester,
-                                                        const base::Sha256Digest& fingerprint,
-                                                        std::string_view idempotency_key) {
-    auto reader = engine_->read();
-    if (!reader) return std::nullopt;
-    auto found = (*reader)->approvals.open_for(
-        hash_of_request(tenant, requester, fingerprint, idempotency_key), engine_->time->latest());
-    return found ? std::move(*found) : std::nullopt;
+Io SqliteLedger::register_owner(OwnerReply& reply, Waiter&) {
+    reply.owner = engine_->add_owner();
+    return Io::done;
 }
 
 Result<Approval> SqliteLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
@@ -299,39 +217,16 @@ Result<Approval> SqliteLedger::revoke(std::string_view id, std::string_view /*by
     return flattened<Approval>(engine_->write([&](Clerk& clerk) { return clerk.revoke(id, event); }));
 }
 
-std::optional<CallRow> SqliteLedger::find(const CallId& call_id) {
-    auto reader = engine_->read();
-    if (!reader) return std::nullopt;
-    // One snapshot for the row and its outcome.
-    if (!(*reader)->database.execute("BEGIN")) return std::nullopt;
-    auto found = (*reader)->calls.by_id(call_id);
-    const bool loaded = found && *found && (*reader)->calls.load_outcome(**found);
-    if (!(*reader)->database.execute("COMMIT") || !loaded) return std::nullopt;
-    const base::WallTime expires = (*found)->row.expires_at;
-    if (expires != base::WallTime() && expires <= engine_->time->steady()) return std::nullopt;
-    return std::move((*found)->row);
-}
-
-std::vector<CallRow> SqliteLedger::list(std::optional<CallState> state) {
-    CallQuery query;
-    query.state = state;
-    query.limit = static_cast<std::size_t>(-1);
-    auto all = page_of_calls(query);
-    if (!all) return {};
-    return {std::make_move_iterator(all->rbegin()), std::make_move_iterator(all->rend())};
-}
-
 Result<CallRow> SqliteLedger::resolve(const CallId& call_id, bool applied,
                                       std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) {
     return flattened<CallRow>(
         engine_->write([&](Clerk& clerk) { return clerk.resolve(call_id, applied, outcome, event); }));
 }
 
-std::vector<AuditEvent> SqliteLedger::audit(std::string_view trace) {
+Result<std::vector<AuditEvent>> SqliteLedger::audit(std::string_view trace) {
     AuditSelection all;
     all.trace = trace;
-    auto found = events(all);
-    return found ? std::move(*found) : std::vector<AuditEvent>();
+    return events(all);
 }
 
 std::uint64_t SqliteLedger::audit_count() {
@@ -342,31 +237,6 @@ Result<void> SqliteLedger::flush() {
     auto done = engine_->write([](Clerk&) -> Result<bool> { return true; });
     if (!done) return tl::unexpected(std::move(done.error()));
     return {};
-}
-
-std::vector<CallRow> SqliteLedger::in_doubt() {
-    constexpr std::size_t kAtOnce = 1'000;
-    std::vector<CallRow> found;
-    auto reader = engine_->read();
-    if (!reader) return found;
-    for (CallId after{};;) {
-        auto open = (*reader)->calls.open_calls(after, kAtOnce);
-        if (!open) return found;
-        for (StoredCall& call : *open) {
-            after = call.row.call_id;
-            if (needs_probe(call.row, engine_->is_alive(call.row.owner)))
-                found.push_back(std::move(call.row));
-        }
-        if (open->size() < kAtOnce) return found;
-    }
-}
-
-Result<std::optional<CallRow>> SqliteLedger::adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) {
-    return engine_->write([&](Clerk& clerk) { return clerk.adopt(call_id, owner, event); });
-}
-
-OwnerId SqliteLedger::register_owner() {
-    return engine_->add_owner();
 }
 
 void SqliteLedger::owner_gone(OwnerId owner) {

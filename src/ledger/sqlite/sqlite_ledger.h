@@ -10,7 +10,8 @@
 // audit's checkpoints (audit.key) and, while it is served, control.sock.
 //
 // Threads: may be used from any thread. Operations on the path of a call never wait for the disk on the
-// caller's thread; those for people may block. The last owner may let go of it on any thread.
+// caller's thread: they are handed to the writer, or to a few readers (readers.h); those for people may
+// block. The last owner may let go of it on any thread.
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,7 @@
 #include "base/seal.h"
 #include "ledger/ledger.h"
 #include "ledger/operations.h"
+#include "ledger/sqlite/readers.h"
 #include "ledger/sqlite/writer.h"
 #include "os/file_ops.h"
 
@@ -37,6 +39,7 @@ struct SqliteOptions {
     std::string directory;
     Retention kept;
     WriterOptions writer;
+    ReaderOptions readers;
     bool strict_audit = false;          ///< reads are on the disk before they are answered, too
     bool reads_without_record = false;  ///< while nothing can be recorded, reads go on unrecorded
     std::optional<base::SealKey> key;   ///< instead of the file ledger.key
@@ -93,28 +96,30 @@ public:
     Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
     [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
     std::optional<Error> ready_to_record() override;
-    bool wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> waiter) override;
+    Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
+                    Waiter& asked) override;
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
 
-    std::vector<Approval> approvals(std::optional<ApprovalState> state) override;
-    std::optional<Approval> approval(std::string_view id) override;
-    std::optional<Approval> approval_of_call(std::string_view call_id) override;
-    std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,
-                                              const base::Sha256Digest& fingerprint,
-                                              std::string_view idempotency_key) override;
+    Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override;
+    Io open_approval_for(std::string_view tenant, std::string_view requester,
+                         const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                         ApprovalReply& reply, Waiter& waiter) override;
+    Io adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) override;
+    Io register_owner(OwnerReply& reply, Waiter& waiter) override;
+
+    Result<std::vector<Approval>> approvals(std::optional<ApprovalState> state) override;
+    Result<Approval> approval(std::string_view id) override;
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
 
-    std::optional<CallRow> find(const CallId& call_id) override;
-    std::vector<CallRow> list(std::optional<CallState> state) override;
+    Result<CallRow> find(const CallId& call_id) override;
+    Result<std::vector<CallRow>> list(std::optional<CallState> state) override;
     Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
                             AuditEvent& event) override;
-    std::vector<AuditEvent> audit(std::string_view trace) override;
+    Result<std::vector<AuditEvent>> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
-    std::vector<CallRow> in_doubt() override;
-    Result<std::optional<CallRow>> adopt(const CallId& call_id, OwnerId owner, AuditEvent& event) override;
+    Result<std::vector<CallRow>> in_doubt() override;
 
-    OwnerId register_owner() override;
     void owner_gone(OwnerId owner) override;
 
     Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override;

@@ -81,7 +81,7 @@ TEST(SqliteLedgerThreads, OperatorsLookWhileCallersWriteAndReadersAreRecorded) {
     stop = true;
     operator_thread.join();
     EXPECT_EQ(faults_of(*desk.ledger), "");
-    EXPECT_EQ(desk.ledger->audit({}).size(), 1 + 2 * kCalls + 2 * kCalls);
+    EXPECT_EQ(must(desk.ledger->audit({})).size(), 1 + 2 * kCalls + 2 * kCalls);
 }
 
 }  // namespace

@@ -1,0 +1,224 @@
+// What is looked up in the SQLite ledger: for calls, by the readers' threads; for people, on their own.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/failpoint.h"
+#include "base/ids.h"
+#include "ledger/digest.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/engine.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+/// What a call wants to know, on its way through a reader: the reply is filled in, then the waiter is woken.
+template <class Answer, class Look>
+class LookJob final : public ReadJob {
+public:
+    LookJob(Look look, Answer& reply, Waiter& waiter)
+        : look_(std::move(look)), reply_(&reply), waiter_(&waiter) {}
+
+    Result<void> look(Reader& reader) override { return look_(reader, *reply_); }
+    void finish(const Error* error) override {
+        if (error != nullptr) reply_->error = *error;
+        Waiter* const waiter = waiter_;
+        reply_->ready = true;
+        waiter->wake();
+    }
+
+private:
+    Look look_;
+    Answer* reply_;
+    Waiter* waiter_;
+};
+
+/// Whether the call under a key still runs. If not, or if that cannot be told, who would wait is let go.
+class EndJob final : public ReadJob {
+public:
+    EndJob(SqliteLedger::Engine& engine, const base::Sha256Digest& key, std::shared_ptr<Waiter> ended,
+           WaitReply& reply, Waiter& asked)
+        : engine_(engine), key_(key), ended_(std::move(ended)), reply_(&reply), asked_(&asked) {}
+
+    Result<void> look(Reader& reader) override {
+        const auto found = reader.calls.by_key(key_);
+        if (!found) return tl::unexpected(found.error());
+        reply_->runs = *found && !is_end((*found)->row.state) && engine_.is_alive((*found)->row.owner);
+        return {};
+    }
+    void finish(const Error* error) override {
+        if (error != nullptr) reply_->error = *error;
+        if (!reply_->runs) engine_.stop_waiting(key_, *ended_);
+        ended_.reset();
+        Waiter* const asked = asked_;
+        reply_->ready = true;
+        asked->wake();
+    }
+
+private:
+    SqliteLedger::Engine& engine_;
+    const base::Sha256Digest key_;
+    std::shared_ptr<Waiter> ended_;
+    WaitReply* reply_;
+    Waiter* asked_;
+};
+
+template <class Answer, class Look>
+Io look_up(Readers& readers, Answer& reply, Waiter& waiter, Look look) {
+    readers.submit(std::make_unique<LookJob<Answer, Look>>(std::move(look), reply, waiter));
+    return Io::pending;
+}
+
+Result<void> peek_at(SqliteLedger::Engine& engine, const base::Sha256Digest& hash,
+                     const base::Sha256Digest& fingerprint, Reader& reader, PeekReply& reply) {
+    CALLGATE_FAILPOINT_RETURN("ledger.sqlite_peek");
+    // One snapshot for the row and its outcome.
+    if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
+    const auto seen = [&]() -> Result<void> {
+        const base::WallTime now = engine.time->steady();
+        auto found = reader.calls.by_key(hash);
+        if (!found) return tl::unexpected(std::move(found.error()));
+        std::optional<StoredCall>& call = *found;
+        const bool expired = call && call->row.expires_at != base::WallTime() && call->row.expires_at <= now;
+        if (expired) call.reset();
+        bool spent = expired;
+        if (!call && !spent) {
+            auto tombstone = reader.calls.is_spent(hash, now);
+            if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
+            spent = *tombstone;
+        }
+        reply.verdict = foresee_claim(
+            Standing{call ? &call->row : nullptr, call && engine.is_alive(call->row.owner), spent,
+                     call && is_stale(call->row, *engine.time, engine.options.kept)},
+            fingerprint);
+        reply.found = call.has_value() || spent;
+        if (!call) return {};
+        if (auto loaded = reader.calls.load_outcome(*call); !loaded) return loaded;
+        reply.row = std::move(call->row);
+        return {};
+    }();
+    auto ended = reader.database.execute("COMMIT");
+    return seen ? ended : seen;
+}
+
+tl::unexpected<Error> nothing_under(std::string_view name) {
+    return fail(ErrorCode::denied, fmt::format("There is no {}. List those there are.", name),
+                {{"reason", "not_found"}});
+}
+
+}  // namespace
+
+Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint, PeekReply& reply,
+                      Waiter& waiter) {
+    reply.verdict = ClaimVerdict::claimed;
+    if (key.key.empty()) return Io::done;
+    return look_up(*engine_->lookups, reply, waiter,
+                   [&engine = *engine_, hash = hash_of(key), fingerprint](Reader& reader, PeekReply& into) {
+                       return peek_at(engine, hash, fingerprint, reader, into);
+                   });
+}
+
+Io SqliteLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
+                              Waiter& asked) {
+    const base::Sha256Digest hash = hash_of(key);
+    // Registered first: an end that is not seen below wakes it.
+    engine_->wait_for(hash, ended);
+    engine_->lookups->submit(std::make_unique<EndJob>(*engine_, hash, std::move(ended), reply, asked));
+    return Io::pending;
+}
+
+Io SqliteLedger::approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) {
+    return look_up(*engine_->lookups, reply, waiter,
+                   [&engine = *engine_, id = std::move(call_id)](Reader& reader,
+                                                                 ApprovalReply& into) -> Result<void> {
+                       auto found = reader.approvals.by_call(id, engine.time->latest());
+                       if (!found) return tl::unexpected(std::move(found.error()));
+                       into.approval = std::move(*found);
+                       return {};
+                   });
+}
+
+Io SqliteLedger::open_approval_for(std::string_view tenant, std::string_view requester,
+                                   const base::Sha256Digest& fingerprint, std::string_view idempotency_key,
+                                   ApprovalReply& reply, Waiter& waiter) {
+    return look_up(
+        *engine_->lookups, reply, waiter,
+        [&engine = *engine_, hash = hash_of_request(tenant, requester, fingerprint, idempotency_key)](
+            Reader& reader, ApprovalReply& into) -> Result<void> {
+            auto found = reader.approvals.open_for(hash, engine.time->latest());
+            if (!found) return tl::unexpected(std::move(found.error()));
+            into.approval = std::move(*found);
+            return {};
+        });
+}
+
+Result<std::vector<Approval>> SqliteLedger::approvals(std::optional<ApprovalState> state) {
+    ApprovalQuery query;
+    query.state = state;
+    query.limit = static_cast<std::size_t>(-1);
+    auto all = page_of_approvals(query);
+    if (all) std::ranges::reverse(*all);
+    return all;
+}
+
+Result<Approval> SqliteLedger::approval(std::string_view id) {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    auto found = (*reader)->approvals.find(id, engine_->time->latest());
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return nothing_under(fmt::format("approval '{}'", id));
+    return std::move(**found);
+}
+
+Result<CallRow> SqliteLedger::find(const CallId& call_id) {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    // One snapshot for the row and its outcome.
+    if (auto begun = (*reader)->database.execute("BEGIN"); !begun)
+        return tl::unexpected(std::move(begun.error()));
+    auto found = (*reader)->calls.by_id(call_id);
+    Result<void> loaded;
+    if (found && *found) loaded = (*reader)->calls.load_outcome(**found);
+    auto ended = (*reader)->database.execute("COMMIT");
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!loaded) return tl::unexpected(std::move(loaded.error()));
+    if (!ended) return tl::unexpected(std::move(ended.error()));
+    const auto gone = [&] {
+        const base::WallTime expires = (*found)->row.expires_at;
+        return expires != base::WallTime() && expires <= engine_->time->steady();
+    };
+    if (!*found || gone()) return nothing_under(fmt::format("call {}", base::Uuid{call_id}.to_string()));
+    return std::move((*found)->row);
+}
+
+Result<std::vector<CallRow>> SqliteLedger::list(std::optional<CallState> state) {
+    CallQuery query;
+    query.state = state;
+    query.limit = static_cast<std::size_t>(-1);
+    auto all = page_of_calls(query);
+    if (all) std::ranges::reverse(*all);
+    return all;
+}
+
+Result<std::vector<CallRow>> SqliteLedger::in_doubt() {
+    constexpr std::size_t kAtOnce = 1'000;
+    std::vector<CallRow> found;
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    for (CallId after{};;) {
+        auto open = (*reader)->calls.open_calls(after, kAtOnce);
+        if (!open) return tl::unexpected(std::move(open.error()));
+        for (StoredCall& call : *open) {
+            after = call.row.call_id;
+            if (needs_probe(call.row, engine_->is_alive(call.row.owner)))
+                found.push_back(std::move(call.row));
+        }
+        if (open->size() < kAtOnce) return found;
+    }
+}
+
+}  // namespace callgate::ledger
