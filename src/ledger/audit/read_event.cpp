@@ -41,6 +41,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "audit.gap",
     "audit.erased",
     "ledger.opened",
+    "ledger.clock_jumped",
     "resolve",
     "authorize",
     "validate",

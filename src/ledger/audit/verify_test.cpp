@@ -366,10 +366,15 @@ TEST(VerifyAudit, TellsOfClocksThatWentBackWithoutAlarm) {
     log.add(facts);
     facts.at -= std::chrono::hours(24);
     log.add(facts);
+    log.add(facts);
     facts.at += std::chrono::hours(48);
     log.add(facts);
+    facts.at -= std::chrono::seconds(59);  // a caller whose event was made before the last one's
+    log.add(facts);
+    facts.at -= std::chrono::seconds(2);
+    log.add(facts);
     const auto report = verify_audit(log.stored, {});
-    EXPECT_EQ(report->clock_steps_back, 1u);
+    EXPECT_EQ(report->clock_steps_back, 2u);
     EXPECT_FALSE(report->fault);
     EXPECT_EQ(report->boots, 1u);
 }

@@ -150,7 +150,10 @@ CREATE TABLE checkpoints(
 // The call that took another over and goes on with it.
 constexpr const char* kVersion2 = "ALTER TABLE calls ADD COLUMN runs_as BLOB;";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
+// When a call began, by the clock that keys live by.
+constexpr const char* kVersion3 = "ALTER TABLE calls ADD COLUMN lived_at INTEGER;";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 tl::unexpected<Error> refused(std::string_view reason, std::string message) {
     return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
