@@ -90,7 +90,8 @@ Result<void> SqliteLedger::Engine::open_database() {
     if ((!there || there->size == 0) && has_signed()) return lost();
     if (!there) {
         if (auto made = files.open(path(), os::OpenMode::create_exclusive); !made) {
-            return refused("not_writable",
+            const bool full = os::is_disk_full(os::error_number(made.error()));
+            return refused(full ? "disk_full" : "not_writable",
                            fmt::format("The ledger's file cannot be made. {}", made.error().message));
         }
     }
