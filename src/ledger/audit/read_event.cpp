@@ -40,6 +40,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "audit.key_rotated",
     "audit.gap",
     "audit.erased",
+    "audit.archived",
     "ledger.opened",
     "ledger.clock_jumped",
     "resolve",

@@ -153,9 +153,11 @@ TEST(SigningKey, SeedIsInNoMemoryThatACoreDumpHolds) {
     {
         auto whole = os::read_file(files, path, 1'024);
         ASSERT_TRUE(whole);
-        auto raw = base::base64_decode(std::string_view(*whole).substr(whole->rfind('+') + 1, 44));
+        std::size_t at = 0;
+        for (int plus = 0; plus < 4; ++plus) at = whole->find('+', at) + 1;  // PRIVATE+KEY+name+id+
+        auto raw = base::base64_decode(std::string_view(*whole).substr(at, 44));
         ASSERT_TRUE(raw);
-        for (const char c : std::string_view(*whole).substr(whole->rfind('+') + 1, 40)) text += ~c;
+        for (const char c : std::string_view(*whole).substr(at, 40)) text += ~c;
         for (const char c : std::string_view(*raw).substr(1)) seed += ~c;
         OPENSSL_cleanse(whole->data(), whole->size());
         OPENSSL_cleanse(raw->data(), raw->size());

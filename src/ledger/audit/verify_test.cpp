@@ -114,7 +114,9 @@ TEST(VerifyAudit, RaisesNoAlarmWhileTheLogGrows) {
         Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) override {
             return grown().payloads(from, to);
         }
-        Result<std::vector<std::string>> checkpoints() override { return grown().checkpoints(); }
+        Result<std::vector<std::string>> checkpoints(std::uint64_t& place, std::size_t limit) override {
+            return grown().checkpoints(place, limit);
+        }
         Result<std::optional<std::string>> latest_checkpoint() override {
             return grown().latest_checkpoint();
         }

@@ -15,7 +15,8 @@ constexpr base::WallTime kStart = base::ManualClock::kStart;
 
 std::size_t jumps_on_record(Desk& desk) {
     const auto all = desk.ledger->audit({});
-    return static_cast<std::size_t>(std::ranges::count(all, "ledger.clock_jumped", &AuditEvent::type));
+    if (!all) return 999;
+    return static_cast<std::size_t>(std::ranges::count(*all, "ledger.clock_jumped", &AuditEvent::type));
 }
 
 TEST(LedgerClocks, AStartTwoDaysAheadLeavesAKeyedCallInFlightToItsKey) {
@@ -57,7 +58,7 @@ TEST(LedgerClocks, AClockSetAheadWhileItRunsForgetsNothingEither) {
     ASSERT_TRUE(desk.ledger->collect());
     EXPECT_EQ(desk.claim(3, "done").verdict, ClaimVerdict::replay);
     desk.ledger->owner_gone(desk.owner);
-    desk.owner = desk.ledger->register_owner();
+    desk.owner = must(register_owner(*desk.ledger));
     EXPECT_EQ(desk.claim(4, "sent", EffectClass::keyed).verdict, ClaimVerdict::claimed);
 }
 
@@ -150,7 +151,8 @@ TEST(LedgerClocks, AJumpSeenAtAStartIsOnTheRecordOnceEvenIfThatOneIsKilled) {
     const auto next = SqliteLedger::open(std::move(options));
     ASSERT_TRUE(next) << next.error().message;
     const auto all = (*next)->audit({});
-    EXPECT_EQ(std::ranges::count(all, "ledger.clock_jumped", &AuditEvent::type), 1);
+    ASSERT_TRUE(all);
+    EXPECT_EQ(std::ranges::count(*all, "ledger.clock_jumped", &AuditEvent::type), 1);
 }
 
 TEST(LedgerClocks, OfConcurrentCallersAreNotSaidToHaveGoneBack) {

@@ -13,6 +13,7 @@
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/log_check.h"
 #include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/segment_table.h"
 #include "os/files.h"
 #include "os/system_error.h"
 #include "secrets/key_source.h"
@@ -65,11 +66,25 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
     e.find_witnesses();
     // What has expired goes by itself, a little at a time.
-    const auto tidy_up = [](Clerk& clerk) -> Result<bool> {
+    const auto tidy_up = [&e](Clerk& clerk) -> Result<bool> {
         constexpr std::size_t kAtOnce = 200;
         auto gone = clerk.collect(kAtOnce);
         if (!gone) return tl::unexpected(std::move(gone.error()));
-        return *gone >= static_cast<std::int64_t>(kAtOnce);
+        bool more = *gone >= static_cast<std::int64_t>(kAtOnce);
+        if (e.audit_readers.use_count() == 1) {
+            auto archived = drop_archived(clerk.book().database(), kAtOnce);
+            if (!archived) return tl::unexpected(std::move(archived.error()));
+            more = more || *archived != 0;
+        }
+        // A file that is mostly empty gets smaller; a little room is used again soon.
+        auto pages = free_pages(clerk.book().database());
+        if (!pages) return tl::unexpected(std::move(pages.error()));
+        if (pages->can_shrink && pages->free > 1'000 && pages->free > pages->all / 4) {
+            if (auto done = shrink(clerk.book().database(), kAtOnce); !done)
+                return tl::unexpected(std::move(done.error()));
+            more = true;
+        }
+        return more;
     };
     e.writer = std::make_unique<Writer>(
         *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary,
@@ -109,6 +124,8 @@ Result<void> SqliteLedger::Engine::open_database() {
     auto fit = check_identity(database);
     if (fit && alone) fit = check_log(*alone, database);
     if (!fit) return alone ? blame_log(std::move(fit)) : fit;
+    // Only before the first table is made; an older file can use its room again, and gives none back.
+    if (auto set = database.execute("PRAGMA auto_vacuum = INCREMENTAL"); !set) return set;
     if (auto set = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
                                     "wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = "
                                     "0; PRAGMA cache_size = -16384;");
