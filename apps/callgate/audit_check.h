@@ -17,8 +17,7 @@ namespace callgate::cli {
 struct VerifyLine {
     std::vector<std::string> keys;
     std::string witness;
-    std::vector<std::string> from_export;
-    std::vector<std::string> segments;
+    std::string from_export;
 };
 
 struct ExportLine {

@@ -4,7 +4,9 @@
 // granted (scopes, autonomy), and how this one call is to run (idempotency key, time limit, cancel signal,
 // progress). A tool reads none of this from the system; it sees it through CallContext (tool.h).
 //
-// Threads: plain values. `on_progress` is called from the thread the tool runs on, one call at a time.
+// Threads: plain values. `on_progress` is called on the thread that waits for the call, or on one that exists
+// for such code; for one call one at a time, in order, and never after the call has returned. It may block:
+// progress that piles up meanwhile is merged, which the gap in `sequence` shows.
 #pragma once
 
 #include <chrono>

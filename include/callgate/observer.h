@@ -5,8 +5,10 @@
 // TOOL_SUCCESS or TOOL_FAILED. Views point into the call and are valid only during the function that gets
 // them.
 //
-// Threads: an observer's functions are called from the threads that calls run on, several at once. They must
-// not throw; what they throw is dropped and counted.
+// Threads: an observer's functions are called on the callers' own threads and on threads that exist for such
+// code, several at once, but for one call one at a time and in order. They may block and may call the
+// runtime: nothing but the caller that is itself being notified waits for them. What they throw is dropped
+// and counted.
 #pragma once
 
 #include <array>

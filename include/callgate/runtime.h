@@ -8,7 +8,12 @@
 //
 // A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
 // from call_or_throw(). A call that does not have to wait never leaves its thread. A tool may call the
-// runtime from inside.
+// runtime from inside. What never began has not happened: a call that is called off or out of time before its
+// tool's own code was entered ends as `cancelled` or `timed_out`, never as `unknown`, and its key is free.
+//
+// Observers, `done` and progress functions run on the caller's own thread while it is in the call, or on
+// threads that exist for them; in order for each call. They may block, throw and call the runtime: no other
+// call waits for them.
 //
 // Threads: all functions may be called from any thread. The destructor cancels what is running, waits a
 // grace, and counts the tools it leaves behind; it may run inside a tool.
@@ -47,7 +52,14 @@ struct CallRequest {
 
 struct RuntimeOptions {
     std::chrono::milliseconds default_timeout{30'000};
-    std::size_t pool_threads = 0;    ///< 0: twice the processors, at least 4
+    /// Threads for tools that are plain functions, made when they are needed; 0: 64. What finds none free is
+    /// queued, at most so many calls and bytes of arguments; past that it is refused as `unavailable`
+    /// {reason: queue_full} before anything happened, and may be tried again.
+    std::size_t pool_threads = 0;
+    std::size_t max_queued_calls = 10'000;
+    std::size_t max_queued_bytes = 256u << 20;
+    /// Threads for observers, `done` and progress functions that have no thread of their caller's to run on.
+    std::size_t callback_threads = 64;
     std::size_t max_abandoned = 16;  ///< threads held past a deadline; then tools that hold one get no more
     std::size_t max_nesting = 16;    ///< calls inside calls
     std::size_t batch_concurrency = 16;
@@ -154,7 +166,8 @@ public:
     /// Execute what was approved: `call_id` is the id of the call that asked, `context` that of the same
     /// principal.
     Outcome resume(std::string_view call_id, Context context = {});
-    /// Begin, and be told on whichever thread it ends. May complete before it returns.
+    /// Begin, and be notified when it has ended: on this thread before start() returns, or on one that exists
+    /// for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
     void start(CallRequest request, Context context, std::function<void(Outcome)> done);
 
     /// Awaitable forms, defined in async.h: include it to use them.

@@ -17,9 +17,11 @@ enum class Guard : std::uint8_t {
     epoch_fence,               ///< a stale owner can neither dispatch nor settle
     record_before_effect,      ///< no effect without a record of the attempt
     one_terminal,              ///< a call ends once
-    never_resend_unsafe        ///< a take-over sends no call again that may not be sent twice
+    never_resend_unsafe,       ///< a take-over sends no call again that may not be sent twice
+    enter_or_never,    ///< what is given up before its tool was entered never is, and has not happened
+    late_no_frees_key  ///< a late word that nothing happened frees the key, as a timely one does
 };
-inline constexpr int kGuardCount = 6;
+inline constexpr int kGuardCount = 8;
 
 }  // namespace callgate::base
 

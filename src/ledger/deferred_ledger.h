@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread_role.h"
 #include "ledger/ledger.h"
 
 namespace callgate::ledger {
@@ -234,6 +235,7 @@ private:
     }
 
     void work() {
+        const base::OurThread ours;
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock,

@@ -55,6 +55,17 @@ TYPED_TEST(LedgerRecovery, WhatALateAnswerSaidOfACallWithoutAKeyCanBeLookedAt) {
     EXPECT_EQ(b.ledger.find(call_id(1))->state, CallState::succeeded);
 }
 
+TYPED_TEST(LedgerRecovery, ALateWordThatNothingHappenedFreesTheKeyAsATimelyOneDoes) {
+    TypeParam b;
+    b.claim(1, "k");
+    EXPECT_EQ(b.settle(1, AttemptEnd::ambiguous).state, CallState::unknown);
+    const SettleReply late = b.settle(1, AttemptEnd::not_applied, false);
+    EXPECT_TRUE(late.settled.accepted);
+    EXPECT_TRUE(late.settled.late);
+    EXPECT_TRUE(late.settled.released);
+    EXPECT_EQ(b.claim(2, "k").verdict, ClaimVerdict::claimed);
+}
+
 TYPED_TEST(LedgerRecovery, APersonResolvesAnUnknownOutcomeOnceWithAnEvent) {
     for (const bool applied : {true, false}) {
         TypeParam b;

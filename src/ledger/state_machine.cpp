@@ -108,7 +108,8 @@ Settled settle_late(CallRow& row, AttemptEnd end, std::shared_ptr<const StoredOu
         case AttemptEnd::not_applied:
             if (row.maybe_applied) return kRefused;  // says nothing of the attempt before it
             end_as(row, CallState::not_applied, std::move(outcome), now);
-            return kLate;
+            if (!CALLGATE_GUARD(late_no_frees_key)) return kLate;
+            return {.accepted = true, .late = true, .released = true};
         case AttemptEnd::ambiguous:
         case AttemptEnd::cancelled: return kRefused;
     }

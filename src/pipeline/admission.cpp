@@ -6,6 +6,7 @@
 
 #include "json/equal.h"
 #include "json/pointer.h"
+#include "pipeline/attempt.h"
 #include "pipeline/call.h"
 #include "pipeline/key.h"
 
@@ -50,6 +51,13 @@ std::optional<Step> check_abandoned(Call& call) {
                                          "threads until they do.",
                                          call.tool->name()),
                              {{"reason", "abandoned_calls"}, {"limit", limit}}));
+}
+
+// Refused before anything is claimed: what is queued is bounded.
+std::optional<Step> check_queue(Call& call) {
+    if (call.tool->mode() != RunMode::pooled || !call.core->pool.full()) return std::nullopt;
+    call.core->counters.resolve.unavailable.add();
+    return call.refuse(queue_full(call));
 }
 
 std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, const policy::Limiter::Ask& ask) {
@@ -135,6 +143,7 @@ std::optional<Step> use_grant(Call& call) {
 Step admit(Call& call) {
     if (!call.admitted) {
         if (auto step = check_abandoned(call)) return *step;
+        if (auto step = check_queue(call)) return *step;
         if (auto step = check_loop(call)) return *step;
         if (auto step = take_limits(call)) return *step;
         if (auto step = check_breaker(call)) return *step;

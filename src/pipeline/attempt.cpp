@@ -3,6 +3,7 @@
 #include "base/guard.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "json/size.h"
 #include "pipeline/projection.h"
 #include "pipeline/stored.h"
 #include "tool/action_hooks.h"
@@ -88,7 +89,7 @@ std::chrono::nanoseconds RunContext::time_left() const {
 }
 
 std::stop_token RunContext::cancel() const {
-    if (watch_) call_.arm();  // an inline tool's deadline is watched only if the tool looks
+    if (watch_) call_.watch_inline();  // an inline tool's deadline is watched only if the tool looks
     return call_.stop_token();
 }
 
@@ -97,13 +98,13 @@ void RunContext::progress(std::string_view message, std::optional<double> done, 
     progress.message = std::string(message);
     progress.done = done;
     progress.total = total;
-    project_progress(call_, std::move(progress));
+    project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
 }
 
 void RunContext::partial(Value content) {
     Progress progress;
     progress.partial = std::move(content);
-    project_progress(call_, std::move(progress));
+    project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
 }
 
 Result<void> RunContext::with_secret(std::string_view key, const std::function<void(const Secret&)>& use) {
@@ -135,7 +136,7 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     context.idempotency_key.clear();
     context.timeout.reset();
     context.on_progress = nullptr;
-    context.cancel = call_.stop_token();
+    context.cancel = cancel();
     if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
     request.context = share(std::move(context));
     Origin& from = request.from();
@@ -167,13 +168,29 @@ AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint3
       number_(number),
       probed_call_(std::move(probed_call)),
       failure_(errand == Errand::compensate ? call_->special().last_failure.error : Error()),
-      context_(*call_, number) {}
+      context_(*call_, number) {
+    if (arguments_) bytes_ = json::text_size_up_to(*arguments_, call_->core->options.max_queued_bytes);
+}
+
+bool AttemptState::enter() {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != Phase::waiting) return false;
+    // Out of time or called off already, or with the runtime about to be: the call is giving it up.
+    const bool stopped = call_->expired() || call_->cancel_wanted() || call_->core->closing();
+    if (errand_ == Errand::run && stopped && CALLGATE_GUARD(enter_or_never)) return false;
+    phase_ = Phase::running;
+    began_ = true;
+    if (errand_ == Errand::run) call_->core->counters.dispatch.attempts.add();
+    return true;
+}
+
+bool AttemptState::began() const {
+    const std::lock_guard lock(mutex_);
+    return began_;
+}
 
 void AttemptState::run() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (phase_ != Phase::running) return;
-    }
+    if (!enter()) return;
     finish(run_errand(errand_, *tool_->body(), arguments(), context_, probed_call_, failure_));
 }
 
@@ -185,7 +202,7 @@ void AttemptState::drop() {
 void AttemptState::finish(Answer answer) {
     {
         const std::lock_guard lock(mutex_);
-        if (phase_ == Phase::running) {
+        if (phase_ == Phase::running || phase_ == Phase::waiting) {
             phase_ = Phase::answered;
             answer_ = std::move(answer);
         } else {
@@ -196,7 +213,7 @@ void AttemptState::finish(Answer answer) {
         if (phase_ == Phase::answered) answer = {};
     }
     if (std::holds_alternative<std::monostate>(answer)) {
-        call_->go_on();
+        call_->go_on_here();
     } else {
         late(std::move(answer));
     }
@@ -209,15 +226,19 @@ std::optional<Answer> AttemptState::take() {
     return std::move(answer_);
 }
 
-bool AttemptState::abandon() {
+AttemptState::GivenUp AttemptState::abandon() {
     const std::lock_guard lock(mutex_);
-    if (phase_ != Phase::running) return false;
+    if (phase_ == Phase::waiting && CALLGATE_GUARD(enter_or_never)) {
+        phase_ = Phase::taken;
+        return GivenUp::never_began;
+    }
+    if (phase_ != Phase::running && phase_ != Phase::waiting) return GivenUp::answered;
     phase_ = Phase::abandoned;
     if (tool_->mode() != RunMode::async || errand_ != Errand::run) {
         holds_thread_.store(true);
         tool_->live().abandoned.fetch_add(1);
     }
-    return true;
+    return GivenUp::runs_on;
 }
 
 void AttemptState::let_go() noexcept {
@@ -228,6 +249,14 @@ void AttemptState::late(Answer answer) {
     auto* told = std::get_if<ToolReturn>(&answer);
     if (errand_ != Errand::run || told == nullptr) return;
     call_->core->counters.dispatch.late_answers.add();
+    {
+        // The call's own end goes on the record first.
+        const std::lock_guard lock(call_->shared.mutex);
+        if (!call_->shared.recorded) {
+            call_->shared.late.emplace(number_, std::move(*told));
+            return;
+        }
+    }
     settle_late(call_, number_, std::move(*told));
 }
 
@@ -252,6 +281,7 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
     }
     call.arm();
     if (mode == RunMode::async && errand == Errand::run) {
+        if (!state->enter()) return std::nullopt;
         // What it throws instead of starting counts as its answer.
         auto started = guarded([&] {
             body.start(std::make_shared<AsyncAttempt>(state));
@@ -260,18 +290,35 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
         if (!started) state->finish(ToolReturn(tl::unexpected(std::move(started.error()))));
         return std::nullopt;
     }
-    if (call.core->pool.submit(state)) return std::nullopt;
+    const WorkerPool::Submitted submitted = call.core->pool.submit(state);
+    if (submitted == WorkerPool::Submitted::taken) return std::nullopt;
     call.attempt = nullptr;
-    return no_thread(call);
+    return submitted == WorkerPool::Submitted::queue_full ? queue_full(call) : no_thread(call);
 }
 
-void give_up(Call& call) {
-    if (!call.attempt) return;
-    if (call.attempt->abandon()) {
-        call.core->counters.dispatch.abandoned.add();
-        if (!call.core->pool.abandon(call.attempt)) call.attempt->let_go();
-    }
+bool give_up(Call& call) {
+    if (!call.attempt) return false;
+    const auto attempt = std::move(call.attempt);
     call.attempt = nullptr;
+    switch (attempt->abandon()) {
+        case AttemptState::GivenUp::answered: return attempt->began();
+        case AttemptState::GivenUp::never_began: call.core->pool.abandon(attempt); return false;
+        case AttemptState::GivenUp::runs_on: break;
+    }
+    call.core->counters.dispatch.abandoned.add();
+    if (!call.core->pool.abandon(attempt)) attempt->let_go();
+    Call::stop_elsewhere(call.self());
+    return true;
+}
+
+Error queue_full(const Call& call) {
+    Error error(ErrorCode::unavailable,
+                "Too many calls wait for a thread to run their tool; nothing was run. Try again later.",
+                {{"reason", "queue_full"},
+                 {"max_queued_calls", call.core->options.max_queued_calls},
+                 {"max_queued_bytes", call.core->options.max_queued_bytes}});
+    error.retryable = true;
+    return error;
 }
 
 }  // namespace callgate::pipeline

@@ -1,8 +1,9 @@
 // One run of a tool's own code for a call: the tool itself, its preview, its probe, or the undoing of what
 // failed.
 //
-// It ends once. Whoever is first decides: the code's answer, or the call giving up on it. What the code
-// answers after it was given up is a late answer, which can still settle an unknown outcome.
+// It begins once or never: enter() and abandon() decide between them, in one step, whether the code was
+// entered. It ends once. Whoever is first decides: the code's answer, or the call giving up on it. What the
+// code answers after it was given up is a late answer, which can still settle an unknown outcome.
 //
 // Threads: may be used from any thread. An abandoned run touches only this object and what is constant of its
 // call.
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <variant>
 
 #include <callgate/tool.h>
@@ -28,7 +30,9 @@ class RunContext : public CallContext {
 public:
     /// `inlined`: on the thread that runs the call.
     RunContext(Call& call, std::uint32_t number, bool inlined = false)
-        : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {}
+        : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {
+        if (inlined) runner_ = std::this_thread::get_id();
+    }
 
     const Context& caller() const override;
     std::string call_id() const override;
@@ -46,6 +50,7 @@ private:
     const Special* holds_;  // what the call holds while it runs; null: nothing
     std::uint32_t number_;
     bool watch_;
+    std::thread::id runner_{};  // of an inlined run; a tool may speak from other threads as well
 };
 
 enum class Errand : std::uint8_t { run, preview, probe, compensate };
@@ -59,13 +64,22 @@ public:
 
     void run() override;
     void drop() override;
+    std::size_t bytes() const noexcept override { return bytes_; }
 
+    /// The code is about to be entered. False: it was given up before, and must not be.
+    bool enter();
     /// The first answer counts; later ones, and all after abandon(), are late.
     void finish(Answer answer);
     /// The answer, once there is one.
     std::optional<Answer> take();
-    /// False: it has answered already.
-    bool abandon();
+    enum class GivenUp : std::uint8_t {
+        answered,     ///< it was too late to give up
+        never_began,  ///< and never will
+        runs_on
+    };
+    GivenUp abandon();
+    /// Whether the code was entered.
+    bool began() const;
     /// It no longer holds a thread; counts once.
     void let_go() noexcept;
 
@@ -76,7 +90,7 @@ public:
 private:
     void late(Answer answer);
 
-    enum class Phase : std::uint8_t { running, answered, abandoned, taken };
+    enum class Phase : std::uint8_t { waiting, running, answered, abandoned, taken };
     const std::shared_ptr<Call> call_;
     const std::shared_ptr<const ToolEntry> tool_;
     const std::shared_ptr<const Value> arguments_;
@@ -86,8 +100,10 @@ private:
     const Error failure_;  // what is to be undone
     RunContext context_;
     std::atomic<bool> holds_thread_{false};  // counted with the tool
-    std::mutex mutex_;
-    Phase phase_ = Phase::running;
+    std::size_t bytes_ = 0;
+    mutable std::mutex mutex_;
+    Phase phase_ = Phase::waiting;
+    bool began_ = false;
     Answer answer_;
 };
 
@@ -95,8 +111,11 @@ private:
 /// `attempt` is set. An error means that it could not begin.
 std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call = {});
 
-/// Gives up on what runs for the call.
-void give_up(Call& call);
+/// Gives up on what runs, or was about to run, for the call. True: its code was entered.
+bool give_up(Call& call);
+
+/// No room in the pool's queue: nothing was run, and trying again is safe.
+Error queue_full(const Call& call);
 
 /// The tool's code with everything it may throw turned into a failure.
 [[gnu::hot]] ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context);

@@ -93,13 +93,16 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
         request.context = calls.size() > 1 ? for_one_of_many(shared, i) : shared;
         if (!tickets.empty()) request.from().ticket = std::move(tickets[i]);
         if (refused) request.from().refused = refused;
-        Call::start(call, [&outcome = outcomes[i], &progress](Call& ended) {
-            outcome = ended.take_outcome();
-            // The last one may end the batch, and with it `progress`, as soon as the lock is free.
-            const std::lock_guard lock(progress.mutex);
-            --progress.running;
-            progress.changed.notify_all();
-        });
+        Call::start(
+            call,
+            [&outcome = outcomes[i], &progress](Call& ended) {
+                outcome = ended.take_outcome();
+                // The last one may end the batch, and with it `progress`, as soon as the lock is free.
+                const std::lock_guard lock(progress.mutex);
+                --progress.running;
+                progress.changed.notify_all();
+            },
+            Call::DoneIs::ours);
     }
     std::unique_lock lock(progress.mutex);
     if (progress.running > 0) {

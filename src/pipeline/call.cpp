@@ -22,7 +22,33 @@ private:
     std::shared_ptr<Call> call_;
 };
 
-// What the ledger has answered, on a thread that may run calls.
+// Delivers what a call's host is to be notified of.
+class Delivery final : public PoolTask {
+public:
+    explicit Delivery(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+    void run() override { call_->deliver(); }
+    // The runtime has gone.
+    void drop() override {
+        const base::FreedThread freed;
+        call_->deliver();
+    }
+
+private:
+    std::shared_ptr<Call> call_;
+};
+
+// Goes on with a call where its hooks may run.
+class HookTurn final : public PoolTask {
+public:
+    explicit HookTurn(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+    void run() override { call_->go_on_here(); }
+    void drop() override { call_->go_on_here(); }
+
+private:
+    std::shared_ptr<Call> call_;
+};
+
+// A call that nobody waits for goes on, on a thread that may run calls.
 class Turn final : public PoolTask {
 public:
     explicit Turn(std::shared_ptr<Call> call) : call_(std::move(call)) {}
@@ -103,6 +129,12 @@ void Call::prepare(Request what) {
 
 void Call::begin(const std::shared_ptr<Call>& self) {
     holder_ = &self;
+    callers_thread_ = !base::on_our_thread();
+    // A thread of ours that waits for a call neither delivers its notices nor runs its hooks.
+    if (!callers_thread_) [[unlikely]] {
+        host_pool_tells_ = true;
+        run_.store(kRunning | kAlone, std::memory_order_relaxed);
+    }
     outcome.call_id = id;
     outcome.timestamp = started_wall;
     if (request.origin) {
@@ -120,8 +152,10 @@ Call::~Call() {
     if (armed_) disarm();
 }
 
-void Call::start(const std::shared_ptr<Call>& call, Done done) {
+void Call::start(const std::shared_ptr<Call>& call, Done done, DoneIs whose) {
     call->done_ = std::move(done);
+    call->whose_done_ = whose;
+    call->host_pool_tells_ = true;
     call->run_.store(kRunning | kAlone, std::memory_order_relaxed);
     call->begin(call);
 }
@@ -129,8 +163,8 @@ void Call::start(const std::shared_ptr<Call>& call, Done done) {
 Outcome Call::run_to_end(const std::shared_ptr<Call>& call) {
     call->begin(call);
     if (!call->over()) call->core->wait_for(*call);
-    // The caller's progress function may still be running on the tool's thread; it must not outlive the call.
-    if (call->request.context->on_progress) const std::lock_guard lock(call->shared.mutex);
+    // The caller's progress function must not outlive the call.
+    if (call->handed_out) call->end_delivery();
     return call->take_outcome();
 }
 
@@ -201,7 +235,7 @@ bool Call::lie_down_until_reply() {
         if (run_.compare_exchange_weak(now, asking, std::memory_order_acq_rel)) break;
     }
     if (!stay) return true;
-    if (wait()) return true;
+    if (wait() == Woken::over) return true;
     run_.fetch_or(kAlone, std::memory_order_acq_rel);
     return false;
 }
@@ -228,22 +262,77 @@ void Call::finish() {
         if (handed_out) keep();
         core->give_back(std::move(workspace_));
     }
+    // Before it is over: whoever waits for its end may take the call with it.
+    std::optional<Done> done;
+    if (done_) done = std::exchange(done_, nullptr);
     run_.store(kOver, std::memory_order_release);
     if (handed_out) base::wake_all(run_);  // or nobody else can be waiting
-    if (done_) {
-        const Done done = std::move(done_);
-        if (request.context->on_progress) const std::lock_guard lock(shared.mutex);
-        done(*this);
+    if (!done) return;
+    if (whose_done_ == DoneIs::ours && !notices.pending()) {
+        (*done)(*this);
+    } else {
+        tell([this, done = std::move(*done)] { done(*this); });
     }
 }
 
-bool Call::wait() {
+Call::Woken Call::wait() {
     for (;;) {
         const auto now = run_.load(std::memory_order_acquire);
-        if ((now & kOver) != 0) return true;
-        if (take(false)) return false;
+        if ((now & kOver) != 0) return Woken::over;
+        if (take(false)) return Woken::turn;
+        if ((now & kNotices) != 0) {
+            run_.fetch_and(~kNotices, std::memory_order_acq_rel);
+            return Woken::notices;
+        }
         base::sleep_while(run_, now);
     }
+}
+
+void Call::deliver() {
+    notices.drain(core->counters.observer_faults);
+    core->wake_io();
+}
+
+// On the caller's own thread: what came up before. False: others are at it, so it goes behind them.
+bool Call::deliver_before() {
+    if (host_pool_tells_) return false;
+    deliver();
+    return true;
+}
+
+void Call::tell_later(Notices::Notice notice) {
+    hand_out();
+    auto alive = self();
+    const Notices::Pushed pushed = notices.push(notice);
+    if (pushed == Notices::Pushed::closed) {
+        core->tell([alive = std::move(alive), notice = std::move(notice)] { notice(); });
+        return;
+    }
+    if (!host_pool_tells_) {
+        run_.fetch_or(kNotices, std::memory_order_acq_rel);
+        base::wake_all(run_);
+        return;
+    }
+    if (pushed != Notices::Pushed::first) return;
+    auto delivery = std::make_shared<Delivery>(std::move(alive));
+    if (core->host.submit(delivery) != WorkerPool::Submitted::taken) delivery->drop();
+}
+
+void Call::end_delivery() {
+    if (!host_pool_tells_) {
+        notices.drain_and_close(core->counters.observer_faults);
+        return;
+    }
+    const WorkerPool::Waiting waiting;
+    notices.wait_until_delivered();
+}
+
+std::optional<Step> Call::hooks_elsewhere() {
+    if (!base::on_our_thread()) return std::nullopt;
+    rest();
+    if (core->host.submit(std::make_shared<HookTurn>(self())) != WorkerPool::Submitted::taken)
+        return std::nullopt;
+    return Step::pending;
 }
 
 // The ledger has answered: it is this thread that goes on. What was left alone is never taken by who waits,
@@ -269,22 +358,20 @@ void Call::wake() {
 
 // Nobody else touches the call until the turn is given.
 void Call::give_turn() {
-    core->turns.submit(std::make_shared<Turn>(self()));
+    auto turn = std::make_shared<Turn>(self());
+    if (core->turns.submit(turn) != WorkerPool::Submitted::taken) turn->drop();
 }
 
 void Call::take_turn() {
     core->turn_came();
-    if (!take(true)) return;
-    run();
-    if (over()) core->wake_io();
+    if (take(true)) run_here();
 }
 
-void Call::leave_alone() {
-    if (!core->expect_turn()) return;
-    const auto before = run_.fetch_or(kAlone, std::memory_order_acq_rel);
-    if ((before & kDue) == kAsking) return;  // the answer comes as a turn
-    core->turn_came();                       // none is awaited, or it is there
-    if ((before & kDue) == kDue && take(true)) run();
+void Call::run_here() {
+    const auto alive = self();  // it may end, and go, while it runs
+    callers_thread_ = false;
+    run();
+    if (over()) core->wake_io();
 }
 
 // What it is told of must be seen by the thread that runs the call, even where that has been woken already:
@@ -295,25 +382,13 @@ void Call::go_on() {
         if ((now & (kOver | kWoken | kDue)) != 0) return;
         if ((now & kRunning) != 0) {
             if (run_.compare_exchange_weak(now, now | kWoken, std::memory_order_acq_rel)) return;
-        } else if (run_.compare_exchange_weak(now, now | kRunning, std::memory_order_acq_rel)) {
-            const auto alive = self();  // it may end, and go, while it runs
-            run();
-            if (over()) core->wake_io();
-            return;
-        }
-    }
-}
-
-void Call::go_on_elsewhere() {
-    auto now = run_.fetch_or(0, std::memory_order_acq_rel);
-    for (;;) {
-        if ((now & (kOver | kWoken | kDue)) != 0) return;
-        if ((now & kRunning) != 0) {
-            if (run_.compare_exchange_weak(now, now | kWoken, std::memory_order_acq_rel)) return;
             continue;
         }
         const bool alone = (now & kAlone) != 0;
-        if (alone && !core->expect_turn()) return;  // the runtime has gone; the deadline ends it
+        if (alone && !core->expect_turn()) {  // the runtime has gone, and nobody else needs this thread
+            go_on_here();
+            return;
+        }
         if (run_.compare_exchange_weak(now, now | kDue, std::memory_order_acq_rel)) {
             if (alone) {
                 give_turn();
@@ -326,20 +401,41 @@ void Call::go_on_elsewhere() {
     }
 }
 
+void Call::go_on_here() {
+    auto now = run_.fetch_or(0, std::memory_order_acq_rel);
+    for (;;) {
+        if ((now & (kOver | kWoken | kDue)) != 0) return;
+        if ((now & kRunning) != 0) {
+            if (run_.compare_exchange_weak(now, now | kWoken, std::memory_order_acq_rel)) return;
+        } else if ((now & kAlone) == 0) {
+            go_on();
+            return;
+        } else if (run_.compare_exchange_weak(now, now | kRunning, std::memory_order_acq_rel)) {
+            run_here();
+            return;
+        }
+    }
+}
+
 void Call::cancel() {
     cancel_wanted_.store(true, std::memory_order_release);
     go_on();
-    request_stop();
+    if (stop_at_once_.load(std::memory_order_acquire)) request_stop();
 }
 
 void Call::expire() {
     expired_.store(true, std::memory_order_release);
     go_on();
-    stop_elsewhere(self());  // the timers' thread has others to serve
+    if (stop_at_once_.load(std::memory_order_acquire)) stop_elsewhere(self());
 }
 
 void Call::stop_elsewhere(const std::shared_ptr<Call>& call) {
-    if (!call->core->pool.submit(std::make_shared<StopTask>(call))) call->request_stop();
+    {
+        const std::lock_guard lock(call->stop_mutex_);
+        if (!call->stop_) return;  // who asks for its stop token from now on gets one that has stopped
+    }
+    if (call->core->host.submit(std::make_shared<StopTask>(call)) != WorkerPool::Submitted::taken)
+        call->request_stop();
 }
 
 Step Call::refuse(Error why) {
@@ -424,6 +520,11 @@ void Call::settle_deadline() {
         deadline = *request.origin->latest;
         timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started);
     }
+}
+
+void Call::watch_inline() {
+    stop_at_once_.store(true, std::memory_order_release);
+    arm();
 }
 
 std::stop_token Call::stop_token() {

@@ -1,21 +1,25 @@
 // A call under way: one resumable object that carries everything the stages know about it.
 //
-// run() goes through the stages until the call has ended or has to wait; whoever it waits for wakes it, and
-// it goes on where it was, on the thread that woke it. A call that never waits never leaves its thread. It
-// ends exactly once, in settle; until then nobody is told an outcome.
+// run() goes through the stages until the call has ended or has to wait. Whoever it waits for wakes it, and
+// the call is handed to the thread that waits for its end or, where none does, to core->turns: a thread that
+// serves others (timers, ledger, another call's) never runs it. A call that never waits never leaves its
+// thread. It ends exactly once, in settle; until then nobody is given an outcome.
 //
-// The ledger is the exception. While it is asked, nothing else moves the call: its reply is in the call, so
-// the deadline and a cancel only leave a note. Its answer may come on its own thread, which runs no calls:
-// there the call is handed to the thread that waits for its end, or, where none does, to core->turns.
+// While the ledger is asked, nothing else moves the call: its reply is in the call, so the deadline and a
+// cancel only leave a note.
+//
+// Foreign code of this call (observers, its progress function, `done`) runs on its caller's own thread, or on
+// core->host, in order; see tell().
 //
 // Threads: wake(), go_on(), cancel() and expire() may come from any thread; everything else is touched only
-// by the thread that runs the call at the moment (run_ hands it over), but for what `shared` holds, which has
-// its own lock.
+// by the thread that runs the call at the moment (run_ hands it over), except what `shared` holds, which has
+// its own lock, and `notices`.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,8 +36,10 @@
 #include "base/clock.h"
 #include "base/recycling.h"
 #include "base/sha256.h"
+#include "base/thread_role.h"
 #include "ledger/ledger.h"
 #include "pipeline/core.h"
+#include "pipeline/notices.h"
 #include "pipeline/step.h"
 #include "pipeline/timers.h"
 #include "policy/decide.h"
@@ -135,25 +141,34 @@ public:
 
     // Driving.
 
-    /// Begins the call. `done` is called once, on the thread where it ends, perhaps before this returns.
-    static void start(const std::shared_ptr<Call>& call, Done done);
+    /// What `done` is: a host's own code, or ours, which is quick and may run where the call ends.
+    enum class DoneIs : std::uint8_t { foreign, ours };
+    /// Begins the call. `done` is called once, perhaps before this returns, after everything else of this
+    /// call that the host is notified of.
+    static void start(const std::shared_ptr<Call>& call, Done done, DoneIs whose);
     /// Begins the call and waits for its end.
     [[gnu::hot]] static Outcome run_to_end(const std::shared_ptr<Call>& call);
     /// Of a call that is over; once.
     [[gnu::hot]] Outcome take_outcome() noexcept;
     /// From the ledger: the reply it was asked for is there. The call may be gone when this returns.
     void wake() override;
-    /// What it waits for may have come: it goes on, on this thread. A time too many does no harm.
+    /// What it waits for may have come: who waits for its end goes on with it, or a thread of core->turns.
+    /// A time too many does no harm.
     void go_on();
-    /// As go_on(), on a thread that must not run calls: another one does.
-    void go_on_elsewhere();
+    /// As go_on(), by a thread that has just run the call's own tool and has nothing else to do: where nobody
+    /// waits for the end, it goes on here.
+    void go_on_here();
     bool over() const noexcept { return (run_.load(std::memory_order_acquire) & kOver) != 0; }
-    /// Blocks until it is over (true), or until the ledger has answered: then it is this thread's to
-    /// resume().
-    bool wait();
+    enum class Woken : std::uint8_t {
+        over,
+        turn,    ///< it is this thread's to resume()
+        notices  ///< there is something to deliver()
+    };
+    /// Blocks until one of them is so.
+    Woken wait();
     void resume() { run(); }
-    /// Whoever waits for its end does something else meanwhile: what the ledger answers goes to core->turns.
-    void leave_alone();
+    /// The host is notified, on this thread, of what has come up meanwhile.
+    void deliver();
     /// On a thread of core->turns.
     void take_turn();
     /// The caller lost interest, or the runtime ends.
@@ -199,9 +214,36 @@ public:
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
     std::stop_token stop_token();
+    /// Its tool runs inline and looks at the deadline and the cancel signal: they reach it at once. A tool
+    /// that runs elsewhere is stopped when the call has given it up, so that the call's own end comes first.
+    void watch_inline();
     void request_stop();
-    /// As request_stop(), on the pool: the stop callbacks that tools register are foreign code.
+    /// As request_stop(), on a host thread: the stop callbacks that tools register are foreign code.
     static void stop_elsewhere(const std::shared_ptr<Call>& call);
+
+    // Foreign code.
+
+    /// Whether it may run here and now: on the caller's own thread, with nothing before it.
+    bool tells_here() {
+        if (!callers_thread_) return false;
+        if (!notices.pending()) [[likely]]
+            return true;
+        return deliver_before();
+    }
+    /// Later, in order, where it may. `notice` must own what it needs, except this call, which outlives it.
+    [[gnu::cold]] void tell_later(Notices::Notice notice);
+    /// Here or later.
+    template <class Notice>
+    void tell(Notice notice) {
+        if (tells_here()) {
+            notify_safely(notice);
+        } else {
+            tell_later(std::move(notice));
+        }
+    }
+    /// A hook has to run and must not on this thread: what a stage returns then; it is run again on a thread
+    /// where hooks may run. Nothing: they may here.
+    std::optional<Step> hooks_elsewhere();
     bool cancel_wanted() const noexcept { return cancel_wanted_.load(std::memory_order_acquire); }
     bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
     std::chrono::nanoseconds time_left() const;
@@ -282,12 +324,18 @@ public:
     /// Where a stage that waits goes on; each stage starts at 0.
     int phase = 0;
 
+    /// What the host is still to be notified of.
+    Notices notices;
+
     /// What a running tool may touch while others run the call.
     struct Shared {
-        mutable std::recursive_mutex
-            mutex;  // held while the caller's progress function runs, which may call us again
+        mutable std::mutex mutex;
         bool ended = false;
+        bool recorded = false;  ///< its end is on the record, or could not be put there
+        /// An answer that came after the call had given it up and before its end was recorded.
+        std::optional<std::pair<std::uint32_t, ToolReturn>> late;
         std::uint64_t progress = 0;
+        std::list<Progress> held;  ///< that the host is still to be notified of
         std::optional<Partial> partial;
         std::shared_ptr<redact::SecretSet> secrets;
     } shared;
@@ -305,6 +353,18 @@ private:
     bool lie_down_until_reply();
     bool take(bool left_alone);
     void give_turn();
+    void run_here();
+    [[gnu::cold]] bool deliver_before();
+    void end_delivery();
+    template <class Notice>
+    void notify_safely(Notice& notice) {
+        CALLGATE_FOREIGN_CODE("what a host is notified of");
+        try {
+            notice();
+        } catch (...) {
+            core->counters.observer_faults.add();
+        }
+    }
     [[gnu::cold]] std::optional<Error> look_whether_stopped();
 
     // What the call is doing. None of them: it waits to be woken. Four bytes, which a thread can sleep on
@@ -315,14 +375,19 @@ private:
     static constexpr std::uint32_t kReplied = 8;  // it has answered; with kAsking: a thread is to go on
     static constexpr std::uint32_t kAlone = 16;   // no thread waits for its end, ready to go on
     static constexpr std::uint32_t kOver = 32;
+    static constexpr std::uint32_t kNotices = 64;  // for the thread that waits for its end
     static constexpr std::uint32_t kDue = kAsking | kReplied;
     std::atomic<std::uint32_t> run_{kRunning};
     bool was_asked_ = false;
+    bool callers_thread_ = false;   // the caller's own, a host's, runs it now
+    bool host_pool_tells_ = false;  // nobody waits who could deliver notices
+    DoneIs whose_done_ = DoneIs::foreign;
     std::size_t stage_ = 0;
     Done done_;
 
     std::atomic<bool> cancel_wanted_{false};
     std::atomic<bool> expired_{false};
+    std::atomic<bool> stop_at_once_{false};
     std::atomic<bool> uses_secrets_{false};
     const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
     std::weak_ptr<Call> self_;

@@ -152,13 +152,30 @@ TEST_WITH_EITHER_LEDGER(CallPromises, WhatADeadProgramStillSaysIsKeptForReplays)
     const auto call = start(nodes.first, "send", with_key("k"));
     const auto sent = nodes.body->take();
     nodes.first_dies();
-    sent->finish(tl::unexpected(ToolFailure::unreachable("no route")));
+    sent->finish(tl::unexpected(ToolFailure(Error(ErrorCode::tool_error, "no such account"), Applied::told)));
     nodes.calm();
     ASSERT_TRUE(*call) << "it must not be tried again";
     const Outcome again = nodes.second->call("send", {}, with_key("k"));
     EXPECT_EQ(again.state(), State::replayed);
-    EXPECT_EQ(again.error()->message, "no route");
+    EXPECT_EQ(again.error()->message, "no such account");
     EXPECT_EQ(nodes.body->entered(), 1);
+}
+
+TEST_WITH_EITHER_LEDGER(CallPromises, ALateWordOfADeadProgramThatNothingHappenedFreesTheKey) {
+    TwoNodes nodes(EffectClass::unsafe, 2);
+    const auto call = start(nodes.first, "send", with_key("k"));
+    const auto sent = nodes.body->take();
+    nodes.first_dies();
+    sent->finish(tl::unexpected(ToolFailure::unreachable("no route")));
+    nodes.calm();
+    ASSERT_TRUE(*call) << "it must not be tried again";
+    const auto again = start(nodes.second, "send", with_key("k"));
+    nodes.calm();
+    ASSERT_EQ(nodes.body->entered(), 2);
+    nodes.body->take()->finish(ToolResult(Value("sent")));
+    nodes.calm();
+    ASSERT_TRUE(*again);
+    EXPECT_EQ((*again)->state(), State::succeeded);
 }
 
 TEST_WITH_EITHER_LEDGER(CallPromises, AProbeThatCannotBeginLeavesTheOutcomeUnknownAndNotStuck) {

@@ -175,7 +175,7 @@ Step record_allowed(Call& call) {
         call.core->counters.claim.ledger_down.add();
         return call.refuse(*std::exchange(call.settled.error, std::nullopt));
     }
-    project_audit(*call.core, *call.terminal);
+    project_audit(call, *call.terminal);
     call.terminal.reset();
     if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
     return Step::next;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/recycling.h"
+#include "base/thread_role.h"
 #include "ledger/blocking_waiter.h"
 #include "pipeline/call.h"
 #include "policy/memory.h"
@@ -11,19 +12,23 @@
 namespace callgate {
 namespace {
 
+// Tools that block need threads by how many block, not by how many processors there are.
 pipeline::WorkerPool::Options pool_options(const RuntimeOptions& options) {
+    constexpr std::size_t kUsual = 64;
     pipeline::WorkerPool::Options pool;
-    pool.threads = options.pool_threads != 0
-                       ? options.pool_threads
-                       : std::max<std::size_t>(4, 2 * std::thread::hardware_concurrency());
+    pool.threads = options.pool_threads != 0 ? options.pool_threads : kUsual;
     pool.max_threads = pool.threads + options.max_abandoned + 256;
+    pool.max_queued = options.max_queued_calls;
+    pool.max_queued_bytes = options.max_queued_bytes;
     return pool;
 }
 
-// As many, and never refused: what has been claimed has to go on.
-pipeline::WorkerPool::Options turns_options(const RuntimeOptions& options) {
-    pipeline::WorkerPool::Options turns = pool_options(options);
-    turns.max_threads = std::numeric_limits<std::size_t>::max();
+// Never refused: what has been claimed has to go on.
+pipeline::WorkerPool::Options turns_options() {
+    pipeline::WorkerPool::Options turns;
+    turns.threads = std::max<std::size_t>(4, 2 * std::thread::hardware_concurrency());
+    turns.max_threads = pipeline::WorkerPool::kUnlimited;
+    turns.ours = true;
     return turns;
 }
 
@@ -31,6 +36,29 @@ pipeline::WorkerPool::Options turns_options(const RuntimeOptions& options) {
 ledger::OwnerId register_with(ledger::Ledger& ledger) {
     return ledger::register_owner(ledger).value_or(0);
 }
+
+// Never refused either: what happened has to be told. As many as block at once.
+pipeline::WorkerPool::Options host_options(const RuntimeOptions& options) {
+    pipeline::WorkerPool::Options host;
+    host.threads = std::max<std::size_t>(1, options.callback_threads);
+    host.max_threads = pipeline::WorkerPool::kUnlimited;
+    return host;
+}
+
+// What belongs to no call.
+class CoreDelivery final : public pipeline::PoolTask {
+public:
+    explicit CoreDelivery(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
+    void run() override { core_->notices.drain(core_->counters.observer_faults); }
+    // The runtime has gone.
+    void drop() override {
+        const base::FreedThread freed;
+        run();
+    }
+
+private:
+    std::shared_ptr<Runtime::Core> core_;
+};
 
 }  // namespace
 
@@ -40,7 +68,8 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       ids(*parts.clock, *parts.rng),
       owner(register_with(*parts.ledger)),
       pool(pool_options(options)),
-      turns(turns_options(options)),
+      turns(turns_options()),
+      host(host_options(options)),
       ledger_has_thread(parts.ledger->has_own_thread()),
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
@@ -88,7 +117,27 @@ Outcome Runtime::Core::run(pipeline::Request request) {
 void Runtime::Core::wait_for(pipeline::Call& call) {
     if (wait_on_io_thread(call)) return;
     pipeline::WorkerPool::Waiting waiting;
-    while (!call.wait()) waiting.interrupt([&] { call.resume(); });
+    for (;;) {
+        switch (call.wait()) {
+            case pipeline::Call::Woken::over: return;
+            case pipeline::Call::Woken::turn: waiting.interrupt([&] { call.resume(); }); break;
+            case pipeline::Call::Woken::notices: waiting.interrupt([&] { call.deliver(); }); break;
+        }
+    }
+}
+
+void Runtime::Core::tell(pipeline::Notices::Notice notice) {
+    if (!base::on_our_thread()) {
+        try {
+            notice();
+        } catch (...) {
+            counters.observer_faults.add();
+        }
+        return;
+    }
+    if (notices.push(notice) != pipeline::Notices::Pushed::first) return;
+    auto delivery = std::make_shared<CoreDelivery>(shared_from_this());
+    if (host.submit(delivery) != pipeline::WorkerPool::Submitted::taken) delivery->drop();
 }
 
 std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
@@ -194,10 +243,14 @@ void Runtime::Core::close() {
     wait_for_turns();
     const auto until = std::chrono::steady_clock::now() + options.shutdown_grace;
     pool.close(options.shutdown_grace);
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    turns.close(std::max(left, std::chrono::milliseconds(0)));
+    const auto left = [until] {
+        const auto rest =
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        return std::max(rest, std::chrono::milliseconds(0));
+    };
+    turns.close(left());
     stop_io();
+    host.close(left());
 }
 
 bool Runtime::Core::expect_turn() noexcept {

@@ -31,6 +31,7 @@
 #include "ledger/operations.h"
 #include "pipeline/counters.h"
 #include "pipeline/log_line_text.h"
+#include "pipeline/notices.h"
 #include "pipeline/timers.h"
 #include "pipeline/tool_cache.h"
 #include "pipeline/worker_pool.h"
@@ -69,10 +70,16 @@ public:
     ledger::OwnerId owner;
     Registry registry;
     Policy policy;
+    /// For tools that are plain functions.
     pipeline::WorkerPool pool;
-    /// Threads for calls that the ledger has answered and that no thread waits for. Not the pool's: that may
-    /// be full of tools that do not answer.
+    /// Runs stages of calls that no thread waits for. Not the pool's threads: those may all be busy with
+    /// tools that do not answer.
     pipeline::WorkerPool turns;
+    /// For all other foreign code that has no thread of its caller's to run on: observers, `done`, progress
+    /// functions, hooks, stop callbacks.
+    pipeline::WorkerPool host;
+    /// What hosts are to be notified of that belongs to no call under way.
+    pipeline::Notices notices;
     pipeline::Counters counters;
     const bool ledger_has_thread;
 
@@ -119,6 +126,8 @@ public:
     void observe(std::shared_ptr<Observer> observer);
     bool audit_wanted() const noexcept { return audit_wanted_.load(std::memory_order_relaxed); }
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
+    /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
+    void tell(pipeline::Notices::Notice notice);
     bool log_wanted() const noexcept { return log_wanted_.load(std::memory_order_relaxed); }
 
     /// The runtime goes: no new calls, the running ones are cancelled, threads get their grace.

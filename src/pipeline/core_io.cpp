@@ -30,9 +30,8 @@ bool Runtime::Core::wait_on_io_thread(pipeline::Call& call) {
     // Either the end of the call is seen here, or the thread that ends it sees that it is waited for.
     io_waits_.fetch_add(1);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    // Other work may be nested in this; the call must not have to wait for its end.
-    call.leave_alone();
-    while (!call.over() && io->run_one()) {
+    // Other work may be nested in this; the call does not have to wait for its end: others run its stages.
+    while ((!call.over() || call.notices.pending()) && io->run_one()) {
     }
     io_waits_.fetch_sub(1);
     return call.over();

@@ -34,6 +34,33 @@ Step called_off(Call& call) {
                     Error(ErrorCode::cancelled, "The call was called off while the tool ran."));
 }
 
+Step failed(Call& call, ToolFailure failure);
+
+// Given up before the tool's own code was entered, and it never will be: this was no attempt. If there was
+// one before, that is the last word.
+Step never_began(Call& call, Error why) {
+    --call.tries;
+    if (!call.has_claim) call.attempts = call.tries;
+    if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
+    call.entered = false;
+    call.attempt_end = ledger::AttemptEnd::not_applied;
+    return call.refuse(std::move(why));
+}
+
+Error queued_too_long(const Call& call) {
+    return {
+        ErrorCode::timed_out,
+        fmt::format("The call ran out of time ({} ms) while it waited for a thread; the tool {} was not run.",
+                    call.timeout.count(), call.tool->name()),
+        {{"timeout_ms", call.timeout.count()}, {"reason", "queued"}}};
+}
+
+Error called_off_while_queued() {
+    return {ErrorCode::cancelled,
+            "The call was called off while it waited for a thread; the tool was not run.",
+            {{"reason", "queued"}}};
+}
+
 Step failed(Call& call, ToolFailure failure) {
     const bool untouched = failure.applied == Applied::no || !call.effectful();
     call.outcome.safe_new_key = untouched;
@@ -156,40 +183,33 @@ Step compensating(Call& call) {
     call.settle_deadline();
     ++call.tries;
     if (!call.has_claim) call.attempts = call.tries;
-    call.core->counters.dispatch.attempts.add();
     if (call.tries == 1 && call.tool->contract().retry.max_retries > 0)
         call.tool->live().count_first_attempt();
     call.entered = true;
     call.needs_dispatch = true;  // the claim came with the first dispatch; each further one passes the fence
     if (call.tool->mode() == RunMode::inlined) {
+        call.core->counters.dispatch.attempts.add();
         RunContext context(call, call.tries, true);
         return handle(call, run_guarded(*call.tool->runner(), call.arguments->get_object(), context));
     }
     call.phase = kRunning;
     if (auto error = begin(call, Errand::run, call.attempts)) {
-        // The tool was not entered after all, so this was no attempt of it.
-        --call.tries;
-        if (!call.has_claim) call.attempts = call.tries;
-        call.entered = call.tries > 0;
-        call.attempt_end = ledger::AttemptEnd::not_applied;
-        return call.refuse(std::move(*error));
+        return never_began(call, std::move(*error));
     }
     return Step::next;
 }
 
 Step running(Call& call) {
     if (auto answer = call.attempt->take()) {
+        const bool began = call.attempt->began();
         call.attempt = nullptr;
-        return handle(call, std::move(std::get<ToolReturn>(*answer)));
+        auto& told = std::get<ToolReturn>(*answer);
+        if (!began) return never_began(call, std::move(told.error().error));
+        return handle(call, std::move(told));
     }
-    if (call.cancel_wanted()) {
-        give_up(call);
-        return called_off(call);
-    }
-    if (call.expired()) {
-        give_up(call);
-        return timed_out(call);
-    }
+    if (call.cancel_wanted())
+        return give_up(call) ? called_off(call) : never_began(call, called_off_while_queued());
+    if (call.expired()) return give_up(call) ? timed_out(call) : never_began(call, queued_too_long(call));
     return Step::pending;
 }
 

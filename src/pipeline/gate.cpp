@@ -151,7 +151,7 @@ Step asked(Call& call) {
     if (call.terminal_recorded) {
         AuditEvent& event = call.special().opened_event;
         event.sequence = call.special().opened.first_event;
-        project_audit(*call.core, event);
+        project_audit(call, event);
     }
     return needs_approval(call);
 }

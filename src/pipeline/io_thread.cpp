@@ -3,6 +3,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "base/thread_role.h"
+
 namespace callgate::pipeline {
 
 struct IoThread::Own {
@@ -14,6 +16,7 @@ struct IoThread::Own {
 
 IoThread::IoThread() : own_(std::make_shared<Own>()) {
     own_->thread = std::thread([own = own_] {
+        const base::OurThread ours;
         own->id.store(std::this_thread::get_id());
         own->io.run();
     });

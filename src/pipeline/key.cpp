@@ -42,18 +42,14 @@ void need_fingerprint(Call& call) {
 }
 
 void KeyWaiter::wake() {
-    std::shared_ptr<Call> here;
+    std::shared_ptr<Call> waiting;
     {
         const std::lock_guard lock(mutex_);
         woken_ = true;
         if (call_ == nullptr) return;
-        if (call_->core->ledger_has_thread) {
-            call_->go_on_elsewhere();
-            return;
-        }
-        here = call_->self();
+        waiting = call_->self();
     }
-    here->go_on();
+    if (waiting) waiting->go_on();
 }
 
 void KeyWaiter::begin() {

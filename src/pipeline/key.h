@@ -39,8 +39,8 @@ private:
 
 /// Asks to be woken when the call that has this one's key has ended.
 ledger::Io ask_for_end(Call& call);
-/// After the answer. `pending`: it waits, and is woken. `next`: there may be nothing to wait for any more, look
-/// again. `end`: it could not be asked, or this call has no more time.
+/// After the answer. `pending`: it waits, and is woken. `next`: there may be nothing to wait for any more,
+/// look again. `end`: it could not be asked, or this call has no more time.
 Step wait_for_end(Call& call);
 /// At the end of a call, whether it has waited or not.
 void stop_waiting_for_key(Call& call);

@@ -651,7 +651,8 @@ TEST(LaterLedger, AToolMayEndTheRuntimeItRunsIn) {
                 runtime->start(CallRequest("end"), {}, [&](Outcome outcome) { told.set_value(outcome); });
             }
             const Outcome outcome = told.get_future().get();
-            EXPECT_TRUE(outcome.ok() || outcome.error()->code == ErrorCode::cancelled);
+            EXPECT_TRUE(outcome.ok() || outcome.error()->code == ErrorCode::cancelled)
+                << outcome.error()->message << " inlined " << inlined << " waits " << waits;
         }
     }
 }

@@ -16,6 +16,7 @@ namespace callgate::pipeline {
 namespace {
 
 constexpr std::size_t kMaxProgressBytes = 4'096;
+constexpr std::size_t kMaxHeldProgress = 256;
 
 using Wish = bool Runtime::Core::Watcher::*;
 
@@ -23,6 +24,7 @@ using Wish = bool Runtime::Core::Watcher::*;
 template <class Tell>
 void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish, Tell to) {
     if (observers == nullptr) return;
+    CALLGATE_FOREIGN_CODE("an observer");
     for (const auto& watcher : *observers) {
         if (wish != nullptr && !(watcher.*wish)) continue;
         try {
@@ -115,8 +117,79 @@ private:
 };
 
 void log(Call& call, LogLevel level, std::string_view line) {
-    tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
-         [&](Observer& observer) { observer.on_log(level, line); });
+    if (call.tells_here()) [[likely]] {
+        tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
+             [&](Observer& observer) { observer.on_log(level, line); });
+        return;
+    }
+    call.tell_later([&call, level, line = std::string(line)] {
+        tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
+             [&](Observer& observer) { observer.on_log(level, line); });
+    });
+}
+
+// Its views are into the call and stay good; what it would have looked up later may change until then.
+class KeptValue final : public LazyValue {
+public:
+    explicit KeptValue(Value value) : value_(std::move(value)) {}
+    Value get() const override { return value_; }
+
+private:
+    Value value_;
+};
+
+void tell_telemetry(const Call& call, const TelemetryEvent& event) {
+    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
+         [&](Observer& observer) { observer.on_telemetry(event); });
+}
+
+[[gnu::cold]] void tell_telemetry_later(Call& call, const TelemetryEvent& event) {
+    std::shared_ptr<KeptValue> params;
+    std::shared_ptr<KeptValue> result;
+    if (event.params != nullptr) params = std::make_shared<KeptValue>(event.params->get());
+    if (event.result != nullptr) result = std::make_shared<KeptValue>(event.result->get());
+    call.tell_later([&call, event, params, result] {
+        TelemetryEvent kept = event;
+        kept.params = params.get();
+        kept.result = result.get();
+        tell_telemetry(call, kept);
+    });
+}
+
+void telemetry_to_all(Call& call, const TelemetryEvent& event) {
+    if (call.tells_here()) [[likely]] {
+        tell_telemetry(call, event);
+    } else {
+        tell_telemetry_later(call, event);
+    }
+}
+
+void tell_progress(Call& call, const Progress& progress) {
+    if (call.request.context->on_progress) {
+        try {
+            call.request.context->on_progress(progress);
+        } catch (...) {
+            call.core->counters.observer_faults.add();
+        }
+    }
+    tell(*call.core, call.observers, nullptr, [&](Observer& observer) { observer.on_progress(progress); });
+}
+
+// The oldest that waits.
+void tell_held_progress(Call& call) {
+    std::optional<Progress> progress;
+    {
+        const std::lock_guard lock(call.shared.mutex);
+        if (call.shared.held.empty()) return;
+        progress = std::move(call.shared.held.front());
+        call.shared.held.pop_front();
+    }
+    tell_progress(call, *progress);
+}
+
+void tell_audit(const Runtime::Core::Observers* observers, Runtime::Core& core, const AuditEvent& event) {
+    tell(core, observers, &Runtime::Core::Watcher::audit,
+         [&](Observer& observer) { observer.on_audit(event); });
 }
 
 LineText& fresh_line(Call& call) {
@@ -169,8 +242,7 @@ void project_start(Call& call) {
     const LazyArguments params(call);
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
     event.params = &params;
-    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
-         [&](Observer& observer) { observer.on_telemetry(event); });
+    telemetry_to_all(call, event);
 }
 
 void project_call_line(Call& call) {
@@ -198,12 +270,11 @@ void project_retry(Call& call) {
     if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::retry);
     event.attempt = call.attempts + 1;
-    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
-         [&](Observer& observer) { observer.on_telemetry(event); });
+    telemetry_to_all(call, event);
 }
 
-void project_progress(Call& call, Progress progress) {
-    const std::lock_guard lock(call.shared.mutex);
+void project_progress(Call& call, Progress progress, bool here) {
+    std::unique_lock lock(call.shared.mutex);
     if (call.shared.ended) return;
     progress.call_id = base::Uuid{call.id}.to_string();
     progress.tool = call.outcome.tool;
@@ -223,14 +294,20 @@ void project_progress(Call& call, Progress progress) {
         partial.received_at = call.core->clock().wall_now();
         if (partial.bytes <= call.core->options.max_result_bytes) call.shared.partial = std::move(partial);
     }
-    if (call.request.context->on_progress) {
-        try {
-            call.request.context->on_progress(progress);
-        } catch (...) {
-            call.core->counters.observer_faults.add();
-        }
+    if (!call.request.context->on_progress && call.observers == nullptr) return;
+    // Who is slow to take it gets the latest: what waits is bounded, and the gap in the numbers shows.
+    if (call.shared.held.size() >= kMaxHeldProgress) {
+        call.shared.held.back() = std::move(progress);
+        return;
     }
-    tell(*call.core, call.observers, nullptr, [&](Observer& observer) { observer.on_progress(progress); });
+    call.shared.held.push_back(std::move(progress));
+    lock.unlock();
+    if (here && call.tells_here()) {
+        CALLGATE_FOREIGN_CODE("a progress function");
+        tell_held_progress(call);
+    } else {
+        call.tell_later([&call] { tell_held_progress(call); });
+    }
 }
 
 void project_end(Call& call) {
@@ -247,8 +324,7 @@ void project_end(Call& call) {
         event.state = outcome.state;
         if (outcome.error) event.reason = to_string(outcome.error->code);
         event.result = &result;
-        tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
-             [&](Observer& observer) { observer.on_telemetry(event); });
+        telemetry_to_all(call, event);
     }
     if (!logs(call)) return;
     project_call_line(call);
@@ -267,17 +343,34 @@ void project_end(Call& call) {
     }
 }
 
+void project_audit(Call& call, const AuditEvent& event) {
+    Runtime::Core& core = *call.core;
+    if (!core.audit_wanted()) return;
+    if (call.tells_here()) [[likely]] {
+        tell_audit(core.observers(), core, event);
+    } else {
+        call.tell_later([&call, event] { tell_audit(call.core->observers(), *call.core, event); });
+    }
+}
+
 void project_audit(Runtime::Core& core, const AuditEvent& event) {
     if (!core.audit_wanted()) return;
-    tell(core, core.observers(), &Runtime::Core::Watcher::audit,
-         [&](Observer& observer) { observer.on_audit(event); });
+    core.tell([&core, event] { tell_audit(core.observers(), core, event); });
+}
+
+void project_late_audit(Call& call, const AuditEvent& event) {
+    if (!call.over() || call.notices.pending()) {
+        call.tell_later([&call, event] { tell_audit(call.core->observers(), *call.core, event); });
+    } else {
+        project_audit(*call.core, event);
+    }
 }
 
 void project_claim_events(Call& call, std::uint64_t first) {
     if (call.special_if() == nullptr) return;
     for (AuditEvent& event : std::exchange(call.special().claim_events, {})) {
         event.sequence = first++;
-        project_audit(*call.core, event);
+        project_audit(call, event);
     }
 }
 

@@ -1,5 +1,5 @@
-// The one place from which others are told about a call: audit events, telemetry, log lines, progress. All
-// redacted.
+// The one place from which others are notified of a call: audit events, telemetry, log lines, progress. All
+// redacted. Each runs foreign code here, on the caller's own thread, or leaves it to Call::tell_later().
 #pragma once
 
 #include <optional>
@@ -17,11 +17,16 @@ namespace callgate::pipeline {
 [[gnu::hot]] void project_call_line(Call& call);
 void project_security_warning(Call& call);
 void project_retry(Call& call);
-void project_progress(Call& call, Progress progress);
+/// `here`: this thread runs the call.
+void project_progress(Call& call, Progress progress, bool here);
 /// Telemetry `stop` or `exception`, the TOOL_SUCCESS or TOOL_FAILED line, and the count.
 [[gnu::hot]] void project_end(Call& call);
-/// An audit event that is on the record, to the observers.
-[[gnu::hot]] void project_audit(Runtime::Core& core, const AuditEvent& event);
+/// An audit event of the call that is on the record, to the observers.
+[[gnu::hot]] void project_audit(Call& call, const AuditEvent& event);
+/// One that belongs to no call under way.
+void project_audit(Runtime::Core& core, const AuditEvent& event);
+/// One of a call that has ended, after everything else of it.
+void project_late_audit(Call& call, const AuditEvent& event);
 
 /// The events of a claim, a dispatch or a settlement that the ledger has taken: they get their numbers, from
 /// `first` on, and the observers are told.

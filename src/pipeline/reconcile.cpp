@@ -25,7 +25,7 @@ public:
         timer_ = call_->core->timers().at(call_->deadline, [weak = weak_from_this()] {
             if (const auto probe = weak.lock()) probe->expire();
         });
-        if (!call_->core->pool.submit(shared_from_this())) finish({});
+        if (call_->core->pool.submit(shared_from_this()) != WorkerPool::Submitted::taken) finish({});
     }
     void run() override {
         Reconciliation told;

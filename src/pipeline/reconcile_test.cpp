@@ -237,8 +237,8 @@ TEST_WITH_EITHER_LEDGER(Reconcile, MayBeAskedForByATool) {
     heirs.first_dies();
     heirs.add_tool(
         [](std::string_view, const Object&, CallContext&) -> Reconciliation { return Verdict::applied; });
-    ASSERT_TRUE(heirs.second->tools().add(
-        tool("recover", "", [&] { return static_cast<std::int64_t>(must(heirs.second->reconcile()).applied); })));
+    ASSERT_TRUE(heirs.second->tools().add(tool(
+        "recover", "", [&] { return static_cast<std::int64_t>(must(heirs.second->reconcile()).applied); })));
     EXPECT_EQ(heirs.second->call("recover").text(), "1");
 }
 

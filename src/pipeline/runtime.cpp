@@ -128,8 +128,9 @@ void Runtime::start(CallRequest request, Context context, std::function<void(Out
     request.arguments.own();
     const auto call = core_->make_call();
     call->prepare(make_request(std::move(request), std::move(context)));
-    pipeline::Call::start(call,
-                          [done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); });
+    pipeline::Call::start(
+        call, [done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); },
+        pipeline::Call::DoneIs::foreign);
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,

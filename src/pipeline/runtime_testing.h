@@ -238,10 +238,10 @@ struct TestRuntime {
         later->answer_one();
         while (!has_no_turns()) std::this_thread::yield();
     }
-    /// Waits until the ledger has answered everything, and the calls that nobody waits for have gone as far
-    /// as they get with that. With a ledger that answers at once this is always so.
+    /// Waits until the ledger has answered everything, the calls that nobody waits for have gone as far as
+    /// they get with that, and their hosts have been notified.
     void calm() const {
-        while (later && !is_calm()) std::this_thread::yield();
+        while (!is_calm()) std::this_thread::yield();
     }
 
     std::shared_ptr<base::ManualClock> clock;
@@ -253,12 +253,18 @@ struct TestRuntime {
 
 private:
     bool is_calm() const {
+        if (!later) return has_no_turns();
         const std::uint64_t begun = later->begun();
         return later->open() == 0 && has_no_turns() && later->begun() == begun;
     }
+    // Each may give the other something to do.
     bool has_no_turns() const {
-        const auto turns = runtime->core()->turns.counts();
-        return turns.queued == 0 && turns.busy == 0;
+        Runtime::Core& core = *runtime->core();
+        return is_idle(core.turns) && is_idle(core.host) && is_idle(core.turns);
+    }
+    static bool is_idle(const WorkerPool& pool) {
+        const auto counts = pool.counts();
+        return counts.queued == 0 && counts.busy == 0;
     }
 };
 }  // namespace callgate::pipeline

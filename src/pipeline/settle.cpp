@@ -36,7 +36,9 @@ void note_health(Call& call) {
     } else if (call.probes_breaker) {
         live.give_probe_back();
     }
-    if (changed) call.core->registry_of(call.request.context->tenant).health_changed(call.outcome.tool);
+    if (!changed) return;
+    call.tell(
+        [&call] { call.core->registry_of(call.request.context->tenant).health_changed(call.outcome.tool); });
 }
 
 void note_loop(Call& call) {
@@ -179,13 +181,25 @@ Step recorded(Call& call) {
     return Step::next;
 }
 
+// What its tool said after it was given up.
+void settle_what_came_late(Call& call) {
+    decltype(call.shared.late) late;
+    {
+        const std::lock_guard lock(call.shared.mutex);
+        call.shared.recorded = true;
+        late = std::exchange(call.shared.late, std::nullopt);
+    }
+    if (late) settle_late(call.self(), late->first, std::move(late->second));
+}
+
 Step tell(Call& call) {
     project_claim_events(call, call.settled.first_event);
-    if (call.terminal) project_audit(*call.core, *call.terminal);
+    if (call.terminal) project_audit(call, *call.terminal);
     note_health(call);
     note_loop(call);
     if (call.request.context->trace) call.note("settle", to_string(call.outcome.state));
     project_end(call);
+    if (call.handed_out) settle_what_came_late(call);
     return Step::end;
 }
 

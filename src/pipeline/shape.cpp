@@ -87,6 +87,9 @@ void mask(Error& error, const redact::Redactor& redactor) {
 }
 
 Step shape(Call& call) {
+    if (call.tool->hooks() != nullptr) [[unlikely]] {
+        if (const auto step = call.hooks_elsewhere()) return *step;
+    }
     if (const Step step = check_schema(call); step != Step::next) return step;
     if (const ActionHooks* hooks = call.tool->hooks()) {
         auto changed = after_output(hooks, std::move(call.outcome.result));

@@ -33,7 +33,8 @@ public:
     // Either it goes to another thread, or this one waits for it: it may be gone before wake() returns.
     void wake() override {
         if (kept_) {
-            call_->core->turns.submit(std::move(kept_));
+            const auto turn = std::move(kept_);
+            if (call_->core->turns.submit(turn) != WorkerPool::Submitted::taken) turn->drop();
         } else {
             answered_.store(true);
             answered_.notify_one();
@@ -49,7 +50,7 @@ private:
     void tell() {
         if (reply_.error || !reply_.settled.accepted) return;
         event_.sequence = reply_.first_event;
-        project_audit(*call_->core, event_);
+        project_late_audit(*call_, event_);
     }
 
     const std::shared_ptr<Call> call_;

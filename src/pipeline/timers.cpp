@@ -2,6 +2,8 @@
 
 #include <condition_variable>
 
+#include "base/thread_role.h"
+
 namespace callgate::pipeline {
 
 TimerId TimerTable::add(base::MonotonicTime when, std::function<void()> fire) {
@@ -38,6 +40,7 @@ struct ThreadTimers::State {
     bool stopping = false;
 
     void work() {
+        const base::OurThread ours;
         std::unique_lock lock(mutex);
         while (!stopping) {
             if (auto fire = table.take_due(std::chrono::steady_clock::now())) {

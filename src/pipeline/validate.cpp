@@ -120,6 +120,9 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
 }  // namespace
 
 Step validate(Call& call) {
+    if (call.tool->hooks() != nullptr) [[unlikely]] {
+        if (const auto step = call.hooks_elsewhere()) return *step;
+    }
     schema::Scratch& scratch = call.workspace().scratch;
     Args& args = call.request.arguments;
     Step step = Step::next;

@@ -2,41 +2,43 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
-#include <list>
 #include <mutex>
+#include <optional>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/thread_role.h"
 
 namespace callgate::pipeline {
 
 struct WorkerPool::State {
     struct Worker {
         std::thread thread;
-        std::shared_ptr<PoolTask> task;  // what it runs now
+        std::shared_ptr<PoolTask> task;  // what it runs now, or is about to
+        std::condition_variable wanted;  // it has a task, or the pool closes
         bool waiting = false;            // inside a Waiting
         bool abandoned = false;
         bool gone = false;  // has left its loop
-
-        bool counts() const { return !waiting && !abandoned && !gone; }
     };
 
     explicit State(Options o) : options(o) {}
 
     std::mutex mutex;
-    std::condition_variable work;     // a task came, or the pool closes
     std::condition_variable changed;  // a worker left
     Options options;
-    std::deque<std::shared_ptr<PoolTask>> queue;
+    std::list<std::shared_ptr<PoolTask>> queue;  // only while no thread is idle
+    std::size_t queued_bytes = 0;
     std::list<Worker> workers;
-    std::size_t idle = 0;
+    std::vector<Worker*> idle;  // the last to become idle works first: its memory is at hand
+    std::size_t counting = 0;   // threads that neither wait, nor are abandoned, nor have left
     std::size_t abandoned_now = 0;
     std::uint64_t abandoned = 0;
     bool closing = false;
 
-    // Threads that can take work now or soon.
-    std::size_t counting() const {
-        return static_cast<std::size_t>(std::count_if(workers.begin(), workers.end(),
-                                                      [](const Worker& worker) { return worker.counts(); }));
+    bool may_grow() const {
+        return !closing && counting < options.threads && workers.size() < options.max_threads;
     }
 
     void reap() {
@@ -50,16 +52,70 @@ struct WorkerPool::State {
         }
     }
 
-    // A thread for the work that is queued, if there is none to take it.
-    static void grow(const std::shared_ptr<State>& state) {
-        if (state->closing || state->idle >= state->queue.size() ||
-            state->counting() >= state->options.threads ||
-            state->workers.size() >= state->options.max_threads) {
-            return;
-        }
+    // False: the system has no thread to give.
+    static bool add_worker(const std::shared_ptr<State>& state, std::shared_ptr<PoolTask> task) {
         state->reap();
         Worker& worker = state->workers.emplace_back();
-        worker.thread = std::thread([state, &worker] { work_loop(state, worker); });
+        task->worker_ = &worker;
+        worker.task = std::move(task);
+        try {
+            worker.thread = std::thread([state, &worker] { work_loop(state, worker); });
+        } catch (const std::system_error&) {
+            worker.task->worker_ = nullptr;
+            state->workers.pop_back();
+            return false;
+        }
+        ++state->counting;
+        return true;
+    }
+
+    // A thread for what is queued, if there may be another.
+    static void grow(const std::shared_ptr<State>& state) {
+        while (!state->queue.empty() && state->may_grow()) {
+            const std::shared_ptr<PoolTask> first = state->queue.front();
+            if (!add_worker(state, first)) return;
+            state->take_out(*first);
+        }
+    }
+
+    void enqueue(std::shared_ptr<PoolTask> task, std::size_t bytes) {
+        queue.push_back(std::move(task));
+        PoolTask& last = *queue.back();
+        last.place_ = std::prev(queue.end());
+        last.queued_ = true;
+        last.counted_bytes_ = bytes;
+        queued_bytes += bytes;
+    }
+
+    void take_out(PoolTask& task) {
+        task.queued_ = false;
+        queued_bytes -= task.counted_bytes_;
+        queue.erase(task.place_);
+    }
+
+    void count(Worker& worker, bool before) {
+        const bool now = !worker.waiting && !worker.abandoned && !worker.gone;
+        if (now && !before) ++counting;
+        if (!now && before) --counting;
+    }
+    static bool counts(const Worker& worker) { return !worker.waiting && !worker.abandoned && !worker.gone; }
+
+    // False: there is nothing to do any more.
+    bool wait_for_task(std::unique_lock<std::mutex>& lock, Worker& self) {
+        if (!queue.empty()) {
+            self.task = queue.front();
+            take_out(*self.task);
+            self.task->worker_ = &self;
+            return true;
+        }
+        if (closing) return false;
+        idle.push_back(&self);
+        const bool wanted =
+            self.wanted.wait_for(lock, options.linger, [&] { return self.task != nullptr || closing; });
+        if (self.task != nullptr) return true;
+        std::erase(idle, &self);
+        (void)wanted;
+        return false;
     }
 
     static void work_loop(const std::shared_ptr<State>& state, Worker& self);
@@ -78,25 +134,24 @@ struct WorkerPool::Place {
 
 void WorkerPool::State::work_loop(const std::shared_ptr<State>& state, Worker& self) {
     Place::mine() = {state, &self};
+    std::optional<base::OurThread> ours;
+    if (state->options.ours) ours.emplace();
     std::unique_lock lock(state->mutex);
-    while (!self.abandoned) {
-        ++state->idle;
-        state->work.wait(lock, [&] { return state->closing || !state->queue.empty(); });
-        --state->idle;
-        if (state->queue.empty()) break;
-        std::shared_ptr<PoolTask> task = std::move(state->queue.front());
-        state->queue.pop_front();
-        self.task = task;
+    while (!self.abandoned && (self.task != nullptr || state->wait_for_task(lock, self))) {
+        std::shared_ptr<PoolTask> task = self.task;
         lock.unlock();
         task->run();
         lock.lock();
+        task->worker_ = nullptr;
         self.task = nullptr;
         lock.unlock();
         task = nullptr;  // without the lock: the last task of a runtime takes the pool with it
         lock.lock();
     }
     if (self.abandoned) --state->abandoned_now;
+    const bool before = counts(self);
     self.gone = true;
+    state->count(self, before);
     state->changed.notify_all();
 }
 
@@ -106,39 +161,58 @@ WorkerPool::~WorkerPool() {
     close(std::chrono::milliseconds(0));
 }
 
-bool WorkerPool::submit(std::shared_ptr<PoolTask> task) {
+WorkerPool::Submitted WorkerPool::submit(std::shared_ptr<PoolTask> task) {
+    const std::size_t bytes = task->bytes();
     const std::lock_guard lock(state_->mutex);
-    if (state_->closing) return false;
-    const bool stuck = state_->counting() == 0 && state_->workers.size() >= state_->options.max_threads;
-    if (stuck) return false;
-    state_->queue.push_back(std::move(task));
-    State::grow(state_);
-    state_->work.notify_one();
-    return true;
+    State& state = *state_;
+    if (state.closing) return Submitted::no_thread;
+    if (!state.idle.empty()) {
+        State::Worker& worker = *state.idle.back();
+        state.idle.pop_back();
+        task->worker_ = &worker;
+        worker.task = std::move(task);
+        worker.wanted.notify_one();
+        return Submitted::taken;
+    }
+    if (state.may_grow() && State::add_worker(state_, task)) return Submitted::taken;
+    if (state.counting == 0) return Submitted::no_thread;
+    const Options& options = state.options;
+    if (state.queue.size() >= options.max_queued ||
+        (!state.queue.empty() &&
+         bytes > options.max_queued_bytes - std::min(state.queued_bytes, options.max_queued_bytes))) {
+        return Submitted::queue_full;
+    }
+    state.enqueue(std::move(task), bytes);
+    return Submitted::taken;
+}
+
+bool WorkerPool::full() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->queue.size() >= state_->options.max_queued ||
+           state_->queued_bytes >= state_->options.max_queued_bytes;
 }
 
 bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
     const std::lock_guard lock(state_->mutex);
-    for (State::Worker& worker : state_->workers) {
-        if (worker.task == task && !worker.abandoned) {
-            worker.abandoned = true;
-            ++state_->abandoned;
-            ++state_->abandoned_now;
-            State::grow(state_);
-            return true;
-        }
+    if (auto* const worker = static_cast<State::Worker*>(task->worker_); worker != nullptr) {
+        if (worker->abandoned) return false;
+        const bool before = State::counts(*worker);
+        worker->abandoned = true;
+        state_->count(*worker, before);
+        ++state_->abandoned;
+        ++state_->abandoned_now;
+        State::grow(state_);
+        return true;
     }
-    std::erase(state_->queue, task);
+    if (task->queued_) state_->take_out(*task);
     return false;
 }
 
 WorkerPool::Waiting::Waiting() : counted_(false) {
     const Place& place = Place::mine();
-    if (place.worker == nullptr) return;
-    const std::lock_guard lock(place.state->mutex);
-    if (place.worker->waiting) return;
-    counted_ = place.worker->waiting = true;
-    State::grow(place.state);
+    if (place.worker == nullptr || place.worker->waiting) return;
+    counted_ = true;
+    mark(true);
 }
 
 WorkerPool::Waiting::~Waiting() {
@@ -148,7 +222,9 @@ WorkerPool::Waiting::~Waiting() {
 void WorkerPool::Waiting::mark(bool waiting) {
     const Place& place = Place::mine();
     const std::lock_guard lock(place.state->mutex);
+    const bool before = State::counts(*place.worker);
     place.worker->waiting = waiting;
+    place.state->count(*place.worker, before);
     if (waiting) State::grow(place.state);
 }
 
@@ -159,6 +235,7 @@ WorkerPool::Counts WorkerPool::counts() const {
     counts.abandoned_now = state_->abandoned_now;
     counts.threads = state_->workers.size();
     counts.queued = state_->queue.size();
+    counts.queued_bytes = state_->queued_bytes;
     counts.busy = static_cast<std::size_t>(
         std::count_if(state_->workers.begin(), state_->workers.end(),
                       [](const State::Worker& worker) { return worker.task != nullptr; }));
@@ -166,15 +243,17 @@ WorkerPool::Counts WorkerPool::counts() const {
 }
 
 bool WorkerPool::close(std::chrono::milliseconds grace) {
-    std::deque<std::shared_ptr<PoolTask>> dropped;
+    std::list<std::shared_ptr<PoolTask>> dropped;
     std::list<State::Worker> gone;
     bool all_home = true;
     {
-        std::unique_lock lock(state_->mutex);
+        const std::lock_guard lock(state_->mutex);
         state_->closing = true;
+        for (const auto& task : state_->queue) task->queued_ = false;
         dropped.swap(state_->queue);
+        state_->queued_bytes = 0;
+        for (State::Worker* worker : state_->idle) worker->wanted.notify_one();
     }
-    state_->work.notify_all();
     for (const auto& task : dropped) task->drop();
     {
         std::unique_lock lock(state_->mutex);

@@ -26,8 +26,8 @@ namespace {
 using namespace callgate;
 
 constexpr std::array<std::string_view, base::kGuardCount> kGuards{
-    "insert_first_claim", "approval_compare_and_set", "epoch_fence", "record_before_effect",
-    "one_terminal",       "never_resend_unsafe"};
+    "insert_first_claim", "approval_compare_and_set", "epoch_fence",    "record_before_effect",
+    "one_terminal",       "never_resend_unsafe",      "enter_or_never", "late_no_frees_key"};
 
 struct Settings {
     std::uint64_t scripts = 20'000;

@@ -61,7 +61,10 @@ void Script::make_node(Node& node, std::uint64_t seed) {
     parts.timers = timers_;
     parts.ledger = borrowed<ledger::Ledger>(ledger);
     const auto core = std::make_shared<Runtime::Core>(std::move(options), std::move(parts));
-    core->pool.close(0ms);  // no thread but this one: what would go there is done at once, or refused
+    // No thread but this one: what would go there is done at once, or refused.
+    core->pool.close(0ms);
+    core->turns.close(0ms);
+    core->host.close(0ms);
     node.runtime = std::make_unique<Runtime>(core);
     set_policy(*node.runtime);
     for (const ToolKindOfScript* kind : kinds_) {

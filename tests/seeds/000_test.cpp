@@ -59,9 +59,9 @@ TEST(S0, R1_DefaultTimeoutIs30Seconds) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto call = node.start(CallRequest("slow"));
-    node.timers->advance(29'999ms);
+    node.advance(29'999ms);
     EXPECT_FALSE(*call);
-    node.timers->advance(1ms);
+    node.advance(1ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ((*call)->error()->code, ErrorCode::timed_out);
 }
@@ -152,7 +152,7 @@ TEST(S0, R6_ToolsAndTimeoutAreGivenWhenItIsMade) {
     ASSERT_TRUE(node->tools().add_all({add_tool(), slow}));
     EXPECT_EQ(node->call("add", {{"a", 5}, {"b", 3}}).text(), "8");
     const auto call = node.start(CallRequest("slow"));
-    node.timers->advance(10s);
+    node.advance(10s);
     ASSERT_TRUE(*call);
     EXPECT_THAT(error_of(**call), HasSubstr("10s"));
     EXPECT_TRUE(Runtime().tools().definitions().empty());
@@ -243,6 +243,7 @@ TEST(S0, R10_ExecutingReturnsBeforeTheToolIsDone) {
     ASSERT_TRUE(attempt);
     EXPECT_EQ(attempt->arguments().at("city"), "London");
     attempt->finish(ToolResult(Value("rain")));
+    node.calm();
     ASSERT_TRUE(*call);
     EXPECT_EQ((*call)->text(), "rain");
 }
@@ -267,12 +268,12 @@ TEST(S0, R10_TheTimeoutHoldsForEveryCall) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto first = node.start(CallRequest("slow"));
-    node.timers->advance(20s);
+    node.advance(20s);
     const auto second = node.start(CallRequest("slow"));
-    node.timers->advance(10s);
+    node.advance(10s);
     EXPECT_TRUE(*first);
     EXPECT_FALSE(*second);
-    node.timers->advance(20s);
+    node.advance(20s);
     EXPECT_TRUE(*second);
 }
 
@@ -335,12 +336,13 @@ TEST(S0, R12_ACallThatTakesTooLongIsCancelledAndSaysSo) {
     EXPECT_FALSE(attempt->context().cancelled());
     std::latch told(1);
     const std::stop_callback on_stop(attempt->context().cancel(), [&] { told.count_down(); });
-    node.timers->advance(10s);
+    node.advance(10s);
     ASSERT_TRUE(*call);
     EXPECT_FALSE((*call)->ok());
     EXPECT_EQ(error_of(**call), "Tool execution timed out after 10s");
     told.wait();
     attempt->finish(ToolResult(Value("too late")));
+    node.calm();
     EXPECT_FALSE((*call)->ok());
 }
 
@@ -349,7 +351,7 @@ TEST(S0, V4_AToolThatSleepsForTenSecondsIsAnsweredAfterItsTimeout) {
     auto [sleeps, body] = deferred("sleeps");
     ASSERT_TRUE(node->tools().add(sleeps.timeout(50ms)));
     const auto call = node.start(CallRequest("sleeps"));
-    node.timers->advance(50ms);
+    node.advance(50ms);
     ASSERT_TRUE(*call) << "no need to wait for the ten seconds";
     EXPECT_FALSE((*call)->ok());
     EXPECT_EQ(error_of(**call), "Tool execution timed out after 0.05s");
@@ -699,13 +701,13 @@ TEST(S0, U5_TheCallsTimeoutBeatsTheToolsAndTheToolsTheRuntimes) {
     const auto of_call = node.start(brief);
     const auto of_tool = node.start(CallRequest("own"));
     const auto of_runtime = node.start(CallRequest("plain"));
-    node.timers->advance(5s);
+    node.advance(5s);
     EXPECT_TRUE(*of_call);
     EXPECT_FALSE(*of_tool);
-    node.timers->advance(15s);
+    node.advance(15s);
     EXPECT_TRUE(*of_tool);
     EXPECT_FALSE(*of_runtime);
-    node.timers->advance(10s);
+    node.advance(10s);
     EXPECT_TRUE(*of_runtime);
 }
 

@@ -104,7 +104,7 @@ TEST(S1, R2_ExecuteByNameWithATimeoutOrWithoutTheRegistry) {
     CallRequest brief("slow");
     brief.timeout = 100ms;
     const auto call = node.start(brief);
-    node.timers->advance(100ms);
+    node.advance(100ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ(views::s1(**call).at("type"), "timeout");
     EXPECT_EQ(node->call_direct(calculator(), {{"operation", "add"}, {"a", 5}, {"b", 3}}).content(),
@@ -259,15 +259,16 @@ TEST(S1, V16_ASlowToolEndsWithinItsTimeoutOrTimesOut) {
     CallRequest patient("slow");
     patient.timeout = 1'000ms;
     const auto in_time = node.start(patient);
-    node.timers->advance(50ms);
+    node.advance(50ms);
     body->take()->finish(ToolResult(Object{{"completed", true}, {"delay", 50}}));
+    node.calm();
     ASSERT_TRUE(*in_time);
     EXPECT_EQ((*in_time)->content(), Value(Object{{"completed", true}, {"delay", 50}}));
 
     CallRequest brief("slow");
     brief.timeout = 100ms;
     const auto late = node.start(brief);
-    node.timers->advance(100ms);
+    node.advance(100ms);
     ASSERT_TRUE(*late);
     EXPECT_EQ(views::s1(**late).at("type"), "timeout");
     EXPECT_THAT(text_of(views::s1(**late), "error"), HasSubstr("timed out"));
@@ -289,7 +290,7 @@ TEST(S1, V17_WithoutTheRegistryTheSameRulesHold) {
     });
     auto result = std::async(std::launch::async, [&] { return node->call_direct(slow, {}, brief); });
     entered.wait();
-    node.timers->advance(100ms);
+    node.advance(100ms);
     EXPECT_EQ(views::s1(result.get()).at("type"), "timeout");
     release.count_down();
 }
@@ -479,7 +480,7 @@ TEST(S1, R10_ThereAreFiveTypes) {
     EXPECT_EQ(type(node->call("raise")), "exception");
     EXPECT_EQ(type(node->call("odd")), "caught");
     const auto late = node.start(CallRequest("slow"));
-    node.timers->advance(30s);
+    node.advance(30s);
     EXPECT_EQ(type(**late), "timeout");
     for (const auto& row : base::error_table()) {
         EXPECT_THAT(std::string(row.s1_type),
@@ -494,7 +495,7 @@ TEST(S1, R11_EachTypeHasItsText) {
     ASSERT_TRUE(node->tools().add_all({tool("odd", "", []() -> int { throw 42; }), slow.timeout(100ms)}));
     EXPECT_EQ(views::s1(node->call("nobody")).at("error"), "Tool not found: nobody");
     const auto late = node.start(CallRequest("slow"));
-    node.timers->advance(100ms);
+    node.advance(100ms);
     const Object timeout = views::s1(**late);
     EXPECT_EQ(timeout.at("error"), "Tool execution timed out after 100ms");
     EXPECT_EQ(timeout.at("timeout_ms"), 100);
@@ -566,9 +567,9 @@ TEST(S1, R13_ThirtySecondsByDefaultAndTheErrorTellsTheDuration) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto call = node.start(CallRequest("slow"));
-    node.timers->advance(29'999ms);
+    node.advance(29'999ms);
     EXPECT_FALSE(*call);
-    node.timers->advance(1ms);
+    node.advance(1ms);
     ASSERT_TRUE(*call);
     const Object map = views::s1(**call);
     EXPECT_EQ(map.at("type"), "timeout");
@@ -590,7 +591,7 @@ TEST(S1, R13_AToolRunsInATaskOfItsOwnThatIsStoppedAtTheDeadline) {
     const auto call = node.start(CallRequest("deaf"));
     entered.wait();
     EXPECT_NE(ran_on, std::this_thread::get_id());
-    node.timers->advance(30s);
+    node.advance(30s);
     told.wait();
     ASSERT_TRUE(*call);
     EXPECT_EQ(views::s1(**call).at("type"), "timeout");
@@ -731,7 +732,7 @@ TEST(S1, V77_ATimeoutIsAnExceptionEvent) {
     auto [slow, body] = deferred("slow");
     ASSERT_TRUE(node->tools().add(slow));
     const auto call = node.start(CallRequest("slow"));
-    node.timers->advance(30s);
+    node.advance(30s);
     ASSERT_TRUE(*call);
     const auto seen = node.recorder->telemetry();
     ASSERT_EQ(seen.size(), 2u);
@@ -770,6 +771,7 @@ TEST(S1, D9_RefusalsAndErrorsTheToolReturnsStopAndWhatBreaksOffIsAnException) {
     node.recorder->clear();
     node->start(CallRequest("slow"), context, [](Outcome) {});
     stop.request_stop();
+    node.calm();
     EXPECT_THAT(events(node), ElementsAre(Event::start, Event::exception));
 }
 
@@ -880,7 +882,7 @@ TEST(S1, D22_AnErrorTheToolReturnedIsNeverRetried) {
     const auto call = [&] {
         runs = 0;
         const auto ended = node.start(CallRequest("act"));
-        for (int i = 0; i < 10 && !*ended; ++i) node.timers->advance(1s);
+        for (int i = 0; i < 10 && !*ended; ++i) node.advance(1s);
         return ended->has_value() && !(*ended)->ok();
     };
     ASSERT_TRUE(node->tools().add(made.run_inline()));

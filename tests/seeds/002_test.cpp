@@ -150,9 +150,9 @@ TEST(S2, R2_WithoutATimeLimitItIsThirtySeconds) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     const Ended call = node.start(CallRequest("slow"));
-    node.timers->advance(29'999ms);
+    node.advance(29'999ms);
     EXPECT_FALSE(*call);
-    node.timers->advance(1ms);
+    node.advance(1ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ(s2_code(**call), "timeout_error");
 }
@@ -163,9 +163,9 @@ TEST(S2, R2_ACallMayBringItsOwnTimeLimit) {
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only().timeout(5s)));
     const Ended brief = node.start(with_timeout(CallRequest("slow"), 10ms));
     const Ended patient = node.start(with_timeout(CallRequest("slow"), 60s));
-    node.timers->advance(10ms);
+    node.advance(10ms);
     EXPECT_TRUE(*brief);
-    node.timers->advance(59s);
+    node.advance(59s);
     EXPECT_FALSE(*patient);
 }
 
@@ -276,8 +276,9 @@ TEST(S2, R5_TheDurationIsMeasured) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     const Ended call = node.start(CallRequest("slow"));
-    node.timers->advance(150ms);
+    node.advance(150ms);
     body->take()->finish(ToolResult(Value("done")));
+    node.calm();
     ASSERT_TRUE(*call);
     EXPECT_EQ((*call)->duration(), 150ms);
     EXPECT_EQ(views::s2(**call).at("duration_ms"), 150);
@@ -295,7 +296,7 @@ TEST(S2, R6_AnErrorIsOneOfSixCodesWithMessageAndDetails) {
     ASSERT_TRUE(
         node->tools().add(reader("throws", []() -> ToolReturn { throw std::logic_error("Unexpected"); })));
     const Ended late = node.start(with_timeout(CallRequest("slow"), 10ms));
-    node.timers->advance(10ms);
+    node.advance(10ms);
 
     const std::vector<std::pair<Outcome, std::string>> cases{
         {node->call("checked"), "validation_error"}, {node->call("down"), "transport_error"},
@@ -366,7 +367,7 @@ TEST(S2, R7_TransientFailuresAreTriedAgain) {
                                       return ToolResult(Value("there"));
                                   }).retries(RetryPolicy(2))));
     const Ended call = node.start(CallRequest("flaky"));
-    for (int i = 0; i < 10 && !*call; ++i) node.timers->advance(1s);
+    for (int i = 0; i < 10 && !*call; ++i) node.advance(1s);
     ASSERT_TRUE(*call);
     EXPECT_TRUE((*call)->ok());
     EXPECT_EQ((*call)->attempts(), 3u);
@@ -423,9 +424,9 @@ TEST(S2, R9_AToolMayHaveItsOwnTimeLimit) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("brief", body).read_only().timeout(2s)));
     const Ended call = node.start(CallRequest("brief"));
-    node.timers->advance(1'999ms);
+    node.advance(1'999ms);
     EXPECT_FALSE(*call);
-    node.timers->advance(1ms);
+    node.advance(1ms);
     EXPECT_TRUE(*call);
 }
 
@@ -436,7 +437,7 @@ TEST(S2, R9_TheDefaultComesFromTheConfiguration) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     const Ended call = node.start(CallRequest("slow"));
-    node.timers->advance(7s);
+    node.advance(7s);
     ASSERT_TRUE(*call);
     EXPECT_EQ(s2_details(**call).at("timeout_seconds"), 7.0);
 }
@@ -456,7 +457,7 @@ TEST(S2, R9_ALongRunningCallIsToldToStop) {
                                       .read_only()));
     const Ended call = node.start(with_timeout(CallRequest("long"), 50ms));
     entered.get_future().wait();
-    node.timers->advance(50ms);
+    node.advance(50ms);
     ASSERT_TRUE(*call) << "the answer does not wait for the tool";
     EXPECT_EQ((*call)->state(), State::timed_out);
 }
@@ -468,6 +469,7 @@ TEST(S2, R9_WhatWasThereBeforeTheDeadlineIsKept) {
     const Ended call = node.start(CallRequest("slow"));
     body->take()->context().partial("the first half");
     // The attempt is gone without an answer: the connection is lost.
+    node.calm();
     ASSERT_TRUE(*call);
     EXPECT_FALSE((*call)->ok());
     const Value partial = s2_details(**call).at("partial");
@@ -481,7 +483,7 @@ TEST(S2, V49_ATimeoutNamesItsSeconds) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     const Ended call = node.start(with_timeout(CallRequest("slow"), 10ms));
-    node.timers->advance(10ms);
+    node.advance(10ms);
     ASSERT_TRUE(*call);
     EXPECT_EQ(s2_code(**call), "timeout_error");
     EXPECT_EQ(s2_message(**call), "Tool execution timed out after 0.01s");
@@ -495,9 +497,10 @@ TEST(S2, V50_ACallThatMayTakeSixtySecondsCanTakeFortyFive) {
     const Ended call = node.start(with_timeout(CallRequest("long_operation"), 60s));
     const auto attempt = body->take();
     EXPECT_EQ(attempt->context().time_left(), 60s) << "the limit is passed down to the tool";
-    node.timers->advance(45s);
+    node.advance(45s);
     EXPECT_EQ(attempt->context().time_left(), 15s);
     attempt->finish(ToolResult(Value("done")));
+    node.calm();
     ASSERT_TRUE(*call);
     EXPECT_TRUE((*call)->ok());
     EXPECT_EQ((*call)->duration(), 45s);
@@ -534,6 +537,7 @@ TEST(S2, R10_ResultsAreInTheOrderOfTheCallsWhateverEndsFirst) {  // V68
             const std::string name((*attempt)->arguments().at("n").as_string());
             ended.push_back(name);
             (*attempt)->finish(ToolResult(Value(name)));
+            node.calm();
         }
         return ToolReturn(ToolResult(Value("e")));
     })));
@@ -563,9 +567,10 @@ TEST(S2, R10_EachCallOfABatchMayHaveItsOwnTimeLimit) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     ASSERT_TRUE(node->tools().add(reader("clock", [&] {
-        node.timers->advance(1s);
+        node.advance(1s);
         const auto first = body->take();
         body->take()->finish(ToolResult(Value("in time")));
+        node.calm();
         return ToolReturn(ToolResult(Value(1)));
     })));
     const auto results = node->call_batch(
@@ -744,11 +749,13 @@ TEST(S2, R18_TheThreeLinesExactly) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("read_file", body)));
     Ended call = node.start(CallRequest("read_file", {{"path", "/etc/hosts"}}));
-    node.timers->advance(150ms);
+    node.advance(150ms);
     body->take()->finish(ToolResult(Value("127.0.0.1 localhost")));
+    node.calm();
     call = node.start(CallRequest("read_file", {{"path", "/none"}}));
-    node.timers->advance(10'900us);
+    node.advance(10'900us);
     body->take()->finish(tl::unexpected(ToolFailure::told("No such file")));
+    node.calm();
     EXPECT_THAT(
         log_of(node),
         ElementsAre("INFO TOOL_CALL tool=read_file args={'path': '/etc/hosts'}",
@@ -948,7 +955,7 @@ TEST(S2, D9_TelemetryStartsAndEndsOnceAndTellsHow) {
          [&](TestRuntime& node) {
              ASSERT_TRUE(node->tools().add(slow));
              const Ended call = node.start(CallRequest("slow"));
-             node.timers->advance(30s);
+             node.advance(30s);
          },
          Name::exception, "timed_out"},
         {"cancelled",
@@ -959,6 +966,7 @@ TEST(S2, D9_TelemetryStartsAndEndsOnceAndTellsHow) {
              context.cancel = stop.get_token();
              const Ended call = node.start(CallRequest("slow"), context);
              stop.request_stop();
+             node.calm();
          },
          Name::exception, "cancelled"},
     };
@@ -1005,7 +1013,7 @@ Outcome after(TestRuntime& node, Tool tool, std::chrono::milliseconds time, Cont
     const std::string name = tool.definition.name;
     EXPECT_TRUE(node->tools().add(std::move(tool)));
     const Ended call = node.start(CallRequest(name), std::move(context));
-    node.timers->advance(time);
+    node.advance(time);
     return call->value_or(Outcome());
 }
 
@@ -1077,7 +1085,7 @@ std::vector<ErrorCase> error_cases() {
         {ErrorCode::approval_expired,
          [asked](TestRuntime& n) {
              const Outcome first = asked(n);
-             n.timers->advance(16min);
+             n.advance(16min);
              return n->resume(first.call_id());
          },
          nullptr, "execution_error", "tool_error", "gate.expired", "gate.expired", "info", nullptr},
@@ -1140,7 +1148,7 @@ std::vector<ErrorCase> error_cases() {
              EXPECT_TRUE(n->tools().add(deferred("t", std::make_shared<DeferredBody>())));
              const Ended first = n.start(CallRequest("t"), keyed("k"));
              const Ended second = n.start(with_timeout(CallRequest("t"), 1s), keyed("k"));
-             n.timers->advance(1s);
+             n.advance(1s);
              return second->value_or(Outcome());
          },
          nullptr, "execution_error", "tool_error", failed, "call.in_progress", "info", nullptr},
@@ -1153,7 +1161,7 @@ std::vector<ErrorCase> error_cases() {
         {ErrorCode::key_expired,
          [](TestRuntime& n) {
              call_of(n, unsafe_one("t"), keyed("k"));
-             n.timers->advance(25h);
+             n.advance(25h);
              return n->call("t", {}, keyed("k"));
          },
          nullptr, "execution_error", "validation_error", failed, "call.key_expired", "failure", nullptr},

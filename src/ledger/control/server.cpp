@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/thread_role.h"
 #include "os/system_error.h"
 
 namespace callgate::ledger {
@@ -63,7 +64,6 @@ struct ControlServer::Exchange {
 struct ControlServer::Connection {
     std::uint64_t id = 0;
     os::Fd fd;
-    uid_t uid = 0;
     Asker asker;
     MessageReader in{request_limits()};
     std::string out;
@@ -137,6 +137,7 @@ void ControlServer::wake() noexcept {
 }
 
 void ControlServer::loop() {
+    const base::OurThread ours;
     std::vector<pollfd> waits;
     std::optional<base::MonotonicTime> end;
     for (;;) {
@@ -218,11 +219,6 @@ void ControlServer::take_connections() {
     }
 }
 
-std::size_t ControlServer::connections_of(uid_t user) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(connections_, [&](const auto& one) { return one.second.uid == user; }));
-}
-
 void ControlServer::admit(os::Fd fd) {
     Connection made;
     made.id = ++last_connection_;
@@ -243,14 +239,6 @@ void ControlServer::admit(os::Fd fd) {
                         fmt::format("The owner of the ledger already serves {} others. Try again.",
                                     options_.max_connections),
                         {{"reason", "too_many_connections"}, {"max", options_.max_connections}});
-    } else if (connections_of(peer->uid) >= options_.max_connections_per_user) {
-        refusal = Error(ErrorCode::unavailable,
-                        fmt::format("The owner of the ledger already serves {} connections of yours. Close "
-                                    "some, or try again.",
-                                    options_.max_connections_per_user),
-                        {{"reason", "too_many_connections"},
-                         {"max", options_.max_connections_per_user},
-                         {"user", peer->uid}});
     }
     if (refusal) {
         counts_.refused.fetch_add(1);
@@ -260,7 +248,6 @@ void ControlServer::admit(os::Fd fd) {
         return;
     }
     counts_.connections.fetch_add(1);
-    made.uid = peer->uid;
     made.asker = asker_of(*peer, is_owner);
     made.deadline = clock_.monotonic_now() + options_.request_timeout;
     connections_.emplace(made.id, std::move(made));

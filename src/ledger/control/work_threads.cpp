@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_role.h"
+
 namespace callgate::ledger {
 
 void WorkThreads::run(std::function<void()> work) {
@@ -28,6 +30,7 @@ void WorkThreads::stop() {
 }
 
 void WorkThreads::work() {
+    const base::OurThread ours;
     std::unique_lock lock(mutex_);
     for (;;) {
         ++idle_;

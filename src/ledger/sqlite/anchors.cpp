@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_role.h"
+
 namespace callgate::ledger {
 
 Anchors::Anchors(std::vector<std::unique_ptr<Witness>> witnesses, Options options)
@@ -42,6 +44,7 @@ bool Anchors::bring(const std::string& note) {
 }
 
 void Anchors::run() {
+    const base::OurThread ours;
     std::unique_lock lock(mutex_);
     for (;;) {
         wanted_.wait(lock, [this] { return note_ || stopping_; });

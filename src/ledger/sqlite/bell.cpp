@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_role.h"
+
 #include "ledger/sqlite/writer.h"
 
 namespace callgate::ledger {
@@ -24,6 +26,7 @@ void Bell::ring(Jobs&& jobs) {
 }
 
 void Bell::run() {
+    const base::OurThread ours;
     std::unique_lock lock(mutex_);
     for (;;) {
         while (waiting_.empty() && !stopping_) {

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "os/system_error.h"
-
 namespace callgate::ledger {
 
 namespace {
@@ -17,10 +15,7 @@ struct Explanation {
     std::string_view advice;
 };
 
-constexpr Explanation kFull{"disk_full",
-                            "There is no space left on the device. Free some: service returns by itself."};
-
-Explanation explain(int code, int system_error) {
+Explanation explain(int code) {
     if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) {
         return {"sync_failed",
                 "The disk did not confirm what was written. Look after the disk, then start again: the "
@@ -30,12 +25,10 @@ Explanation explain(int code, int system_error) {
         return {"symbolic_link",
                 "The ledger's file is a symbolic link, which is not followed. Put the file itself there."};
     }
-    // SQLite says so of its file; of its log's index, a user's share or a new file it only says that it
-    // failed.
-    const bool failed = (code & 0xFF) == SQLITE_IOERR || (code & 0xFF) == SQLITE_CANTOPEN;
-    if (failed && os::is_disk_full(system_error)) return kFull;
     switch (code & 0xFF) {
-        case SQLITE_FULL: return kFull;
+        case SQLITE_FULL:
+            return {"disk_full",
+                    "There is no space left on the device. Free some: service returns by itself."};
         case SQLITE_READONLY:
             return {"read_only", "The ledger's file or directory may not be written. Change that."};
         case SQLITE_BUSY:
@@ -76,9 +69,7 @@ void require(int code) {
 
 Error sqlite_error(sqlite3* connection, int code, std::string_view operation) {
     const int extended = connection != nullptr ? sqlite3_extended_errcode(connection) : code;
-    const Explanation explanation =
-        explain((extended & 0xFF) == (code & 0xFF) ? extended : code,
-                connection != nullptr ? sqlite3_system_errno(connection) : 0);
+    const Explanation explanation = explain((extended & 0xFF) == (code & 0xFF) ? extended : code);
     const char* words = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
     return Error(ErrorCode::ledger_unavailable,
                  fmt::format("The ledger could not {}: {}. {}", operation, words, explanation.advice),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/failpoint.h"
+#include "base/thread_role.h"
 
 namespace callgate::ledger {
 
@@ -166,6 +167,7 @@ std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_cloc
 }
 
 void Writer::run() {
+    const base::OurThread ours;
     std::unique_lock lock(mutex_);
     for (;;) {
         bool due = false;
@@ -332,10 +334,9 @@ void Writer::tend_wal() {
     const std::lock_guard lock(mutex_);
     counts_.wal_pages = 0;
     ++counts_.wal_checkpoints;
-    if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return;
-    Error error = sqlite_error(raw, code, "move its log into its file");
-    if (is_disk_full(error)) return;  // nothing is lost: it goes on in the log
-    set_trouble(stopped_for_good(error));
+    if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED || (code & 0xFF) == SQLITE_FULL)
+        return;  // nothing is lost: it goes on in the log
+    set_trouble(stopped_for_good(sqlite_error(raw, code, "move its log into its file")));
     ended_ = true;
 }
 

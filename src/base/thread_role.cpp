@@ -1,0 +1,13 @@
+#include "base/thread_role.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace callgate::base {
+
+void foreign_code_on_our_thread(const char* what) noexcept {
+    (void)std::fprintf(stderr, "callgate: %s was about to run on a thread that others depend on\n", what);
+    std::abort();
+}
+
+}  // namespace callgate::base
