@@ -20,7 +20,7 @@ import re
 import sys
 
 MAX_INTEGER, MAX_TEXT, MAX_PAYLOADS, MAX_LINE = 2**53 - 1, 4096, 32, 64 << 20
-MAX_NOTE, MAX_SIGNATURES = 16384, 16
+MAX_NOTE, MAX_SIGNATURES, MAX_PATH = 16384, 16, 64
 
 # Members of an event. Texts may be spelled NAME_hex, words may not.
 WORDS = {"autonomy", "boot", "chain", "risk", "type"}
@@ -177,6 +177,19 @@ class Tree:
         self.size = 0
         self.peaks = []
 
+    @staticmethod
+    def after(size, event_hash, path):
+        """The tree of a log from the proof that its last event is the last; None if the proof has another length."""
+        lowest = (size & -size).bit_length() - 1
+        if len(path) != lowest + bin(size).count("1") - 1:
+            return None
+        node = hashlib.sha256(b"\x00" + event_hash).digest()
+        for step in path[:lowest]:
+            node = hashlib.sha256(b"\x01" + step + node).digest()
+        tree = Tree()
+        tree.size, tree.peaks = size, [*reversed(path[lowest:]), node]
+        return tree
+
     def push(self, event_hash):
         node = hashlib.sha256(b"\x00" + event_hash).digest()
         size = self.size
@@ -252,15 +265,38 @@ def read_event_line(value):
         need(isinstance(value["payloads"], dict) and 0 < len(value["payloads"]) <= MAX_PAYLOADS, "payloads is no object")
         for field, payload in value["payloads"].items():
             need(FIELD.fullmatch(field) and isinstance(payload, dict), "a payload is none")
-            need(payload.keys() in ({"hex", "salt"}, {"salt", "text"}), "a payload is none")
+            need(payload.keys() in ({"hex", "salt"}, {"salt", "text"}, {"salt", "sealed"}), "a payload is none")
             need(isinstance(payload["salt"], str) and SALT.fullmatch(payload["salt"]), "a salt is none")
-            if "hex" in payload:
+            if "sealed" in payload:
+                need(isinstance(payload["sealed"], str) and payload["sealed"], "a payload's seal is none")
+                try:
+                    sealed = base64.b64decode(payload["sealed"], validate=True)
+                except ValueError as error:
+                    raise ValueError("a payload's seal is none") from error
+                need(base64.b64encode(sealed).decode() == payload["sealed"], "a payload's seal is none")
+                content = None  # only who has the ledger's key can look into it
+            elif "hex" in payload:
                 content = hex_bytes(payload["hex"])
             else:
                 need(isinstance(payload["text"], str) and payload["text"], "a payload's text is none")
                 content = payload["text"].encode("utf-8")
             payloads[field] = (bytes.fromhex(payload["salt"]), content)
     return value["event"], canonical(value["event"]), bytes.fromhex(value["hash"]), payloads
+
+
+def read_header(value):
+    """(chain, signed head or None)."""
+    need(value.keys() - {"after"} == {"callgate_audit", "chain"} and type(value["callgate_audit"]) is int
+         and value["callgate_audit"] == 1 and isinstance(value["chain"], str)
+         and CHAIN_ID.fullmatch(value["chain"]), "it does not say that this is an audit export")  # fmt: skip
+    after = value.get("after")
+    if "after" in value:
+        need(isinstance(after, dict) and after.keys() == {"checkpoint", "hash", "key", "path"}, "its head is none")
+        need(isinstance(after["checkpoint"], str) and isinstance(after["key"], str), "its head is none")
+        need(isinstance(after["path"], list) and len(after["path"]) <= MAX_PATH, "its head's path is none")
+        for digest in (after["hash"], *after["path"]):
+            need(isinstance(digest, str) and DIGEST.fullmatch(digest), "its head has a hash that is none")
+    return value["chain"], after
 
 
 def checkpoint_of_line(value):
@@ -289,7 +325,7 @@ class Verifier:
         self.any_trusted, self.untrusted = False, None
         self.counts = dict.fromkeys(
             ["checkpoints", "signed_events", "witness_notes", "witnessed_events", "payloads", "erased_payloads",
-             "clock_steps_back", "boots"], 0)  # fmt: skip
+             "sealed_payloads", "clock_steps_back", "boots", "after"], 0)  # fmt: skip
         self.last_time, self.last_boot, self.open = 0, None, {}
 
     def begin(self, chain):
@@ -312,6 +348,41 @@ class Verifier:
         if chain != self.chain:
             number = self.tree.size + 1
             raise Fault("chain", number, f"Event {number} is of the chain {chain}, not of {self.chain}.")
+
+    def go_on_after(self, head):
+        """The log goes on after events that are archived elsewhere, or that stood in the file before."""
+        try:
+            note = Note(head["checkpoint"])
+            need(note.size > 0, "it is of an empty log")
+        except ValueError as error:
+            raise Fault("checkpoint", self.tree.size, f"The head to go on after cannot be read: {error}.") from error
+        size = note.size
+        if note.origin != self.origin:
+            raise Fault("checkpoint", size, f"The head to go on after is of another log, {note.origin}.")
+        last = bytes.fromhex(head["hash"])
+        if self.tree.size:
+            if (size, last, note.root) != (self.tree.size, self.last_hash, self.tree.root()):
+                raise Fault("sequence", self.tree.size + 1,
+                            f"This goes on after event {size}, but {self.tree.size} stand before it.")  # fmt: skip
+            return
+        try:
+            key = Key(head["key"])
+            need(key.name == self.origin, "it is not a key of this log")
+        except ValueError as error:
+            raise Fault("key", size, f"The head to go on after names a key that is none: {error}.") from error
+        tree = Tree.after(size, last, [bytes.fromhex(step) for step in head["path"]])
+        if tree is None or tree.root() != note.root:
+            raise Fault("root", size, f"The head to go on after is not that of the {size} events that were signed.")
+        if not note.signed_by(key):
+            raise Fault("signature", size, f"The head to go on after is not signed by {key.vkey}.")
+        self.tree, self.last_hash, self.in_force = tree, last, key
+        if key.vkey in self.trusted:
+            self.any_trusted = True
+        else:
+            self.untrusted = size
+        self.counts["after"] = self.counts["signed_events"] = size
+        while self.witnessed and self.witnessed[-1][0] < size:
+            self.witnessed.pop()  # what it saw is archived
 
     def check_witness(self):
         while self.witnessed and self.witnessed[-1][0] == self.tree.size:
@@ -337,8 +408,11 @@ class Verifier:
 
     def check_payloads(self, number, commits, payloads):
         for field, (salt, content) in payloads.items():
-            digest = hashlib.sha256(b"callgate-commit-v1" + salt + content).hexdigest()
-            if commits.get(field) != digest:
+            self.counts["sealed_payloads"] += content is None
+            known = commits.get(field)
+            if content is not None and known != hashlib.sha256(b"callgate-commit-v1" + salt + content).hexdigest():
+                known = None
+            if known is None:
                 raise Fault("payload", number, f'The payload "{field}" of event {number} is not the recorded one.')
         self.counts["payloads"] += len(payloads)
         self.counts["erased_payloads"] += len(commits) - len(payloads)
@@ -365,8 +439,10 @@ class Verifier:
         if event["boot"] != self.last_boot:
             self.counts["boots"] += 1
             self.last_boot = event["boot"]
-        self.counts["clock_steps_back"] += event["time"] < self.last_time
-        self.last_time = event["time"]
+        # Events of callers that run at the same time come a little out of order.
+        back = event["time"] + 60_000_000 < self.last_time
+        self.counts["clock_steps_back"] += back
+        self.last_time = event["time"] if back else max(self.last_time, event["time"])
         if "call" in event:
             kind = event["type"]
             if kind == "tool_call.attempted":
@@ -421,9 +497,7 @@ class Verifier:
                 need(line.endswith(b"\n") and len(line) <= MAX_LINE + 1, "the line does not end, or is too long")
                 value = parse_canonical(line[:-1])
                 if number == 1:
-                    need(value.keys() == {"callgate_audit", "chain"} and type(value["callgate_audit"]) is int
-                         and value["callgate_audit"] == 1 and isinstance(value["chain"], str)
-                         and CHAIN_ID.fullmatch(value["chain"]), "it does not say that this is an audit export")  # fmt: skip
+                    chain, after = read_header(value)
                 elif "checkpoint" in value:
                     checkpoint_of_line(value)
                 else:
@@ -431,21 +505,29 @@ class Verifier:
             except ValueError as error:
                 raise Fault("malformed", self.tree.size + 1, f"Line {number}: {error}.") from error
             if number == 1:
-                self.begin(value["chain"])
+                if self.chain is None:
+                    self.begin(chain)
+                else:
+                    self.check_chain(chain)
+                if after is not None:
+                    self.go_on_after(after)
+                elif self.tree.size:
+                    raise Fault("sequence", self.tree.size + 1, "This file begins the log anew.")
             elif isinstance(value, dict):
                 self.checkpoint(value["checkpoint"])
             else:
                 self.event(*value)
         if number == 0:
-            raise Fault("malformed", 1, "The export is empty.")
-        self.end()
+            raise Fault("malformed", self.tree.size + 1, "The export is empty.")
 
-    def verify(self, path):
-        """The report, as the library gives it."""
+    def verify(self, *paths):
+        """The report, as the library gives it. Several files: segments, each going on where the last ended."""
         fault = None
         try:
-            with open(path, "rb") as file:
-                self.lines(file)
+            for path in paths:
+                with open(path, "rb") as file:
+                    self.lines(file)
+            self.end()
         except Fault as found:
             fault = {"kind": found.kind, "sequence": found.sequence, "sentence": found.sentence}
         verdict = "broken" if fault else "intact" if self.counts["witness_notes"] else "unwitnessed"
@@ -466,21 +548,22 @@ def verify_batch(directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("export", type=pathlib.Path, nargs="?", help="a log that `callgate audit export` wrote")
+    parser.add_argument("export", type=pathlib.Path, nargs="*",
+                        help="a log that `callgate audit export` wrote; before it its segments, oldest first")  # fmt: skip
     parser.add_argument("--key", action="append", default=[], help="a public key (vkey) that you trust")
     parser.add_argument("--chain", help="the chain that this has to be")
     parser.add_argument("--witness", type=pathlib.Path, help="an anchor file")
     parser.add_argument("--json", action="store_true", help="the report as one JSON line")
     parser.add_argument("--batch", type=pathlib.Path, metavar="DIRECTORY", help="all logs of a directory")
     options = parser.parse_args()
-    if (options.export is None) == (options.batch is None):
+    if (not options.export) == (options.batch is None):
         parser.error("name one export, or a directory with --batch")
     try:
         if options.batch:
             return verify_batch(options.batch)
         keys = [Key(text) for text in options.key]
         notes = read_witness(options.witness) if options.witness else []
-        report = Verifier(keys, notes, options.chain).verify(options.export)
+        report = Verifier(keys, notes, options.chain).verify(*options.export)
     except (OSError, ValueError) as error:
         print(f"audit_verify.py: {error}", file=sys.stderr)
         return 2

@@ -157,15 +157,26 @@ Result<Value> check_proof(const ProveLine& line) {
 int verify_log(OperatorRun& run, const VerifyLine& line) {
     auto options = options_of(line);
     if (!options) return run.give_up(options.error());
+    // Segments first, oldest first; each file goes on where the last one ended.
+    const auto feed_all = [](ledger::ExportVerifier& verifier, const std::vector<std::string>& files,
+                             bool more_follows) -> Result<void> {
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            auto fed = feed_file(files[i], [&](std::string_view piece) { return verifier.feed(piece); });
+            if (!fed) return fed;
+            if ((i + 1 < files.size() || more_follows) && !verifier.next_file()) return {};
+        }
+        return {};
+    };
     if (!line.from_export.empty()) {
         ledger::ExportVerifier verifier(std::move(*options));
-        const auto fed =
-            feed_file(line.from_export, [&](std::string_view piece) { return verifier.feed(piece); });
+        auto fed = feed_all(verifier, line.segments, true);
+        if (fed) fed = feed_all(verifier, line.from_export, false);
         if (!fed) return run.give_up(fed.error());
         return tell(run, verifier.finish());
     }
     for (int tries = 1;; ++tries) {
         ledger::ExportVerifier verifier(*options);
+        if (const auto fed = feed_all(verifier, line.segments, true); !fed) return run.give_up(fed.error());
         bool broken = false;
         const auto answer = run.ask_long({{"verb", "audit.export"}, {"format", "jsonl"}}, "verify",
                                          [&](std::string_view piece) {

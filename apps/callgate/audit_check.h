@@ -17,7 +17,8 @@ namespace callgate::cli {
 struct VerifyLine {
     std::vector<std::string> keys;
     std::string witness;
-    std::string from_export;
+    std::vector<std::string> from_export;
+    std::vector<std::string> segments;
 };
 
 struct ExportLine {

@@ -12,6 +12,7 @@
 
 #include "error_report.h"
 #include "help.h"
+#include "terminal.h"
 #include "tool/suggest.h"
 #include "validate_report.h"
 #include "verb_approvals.h"
@@ -54,6 +55,8 @@ Examples
   callgate call --help
 )";
 
+constexpr std::size_t kLongestWord = 40;
+
 // The answer when there is no other.
 int give_up(const std::vector<std::string>& arguments, const Error& error, const Console& console) {
     const bool json = std::ranges::find(arguments, "--json") != arguments.end();
@@ -90,6 +93,51 @@ std::optional<std::string> meant(const CLI::App& verb, const std::vector<std::st
         if (!near.empty()) return std::move(near.front());
     }
     return std::nullopt;
+}
+
+bool is_of(const CLI::App& verb, std::string_view group) {
+    for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent())
+        if (at->get_name() == group) return true;
+    return false;
+}
+
+// What was not expected may be a secret that somebody thought belongs there: of an option its name is told,
+// of anything else nothing.
+std::string unexpected(const CLI::App& verb, const std::vector<std::string>& left_over) {
+    std::string names;
+    std::size_t hidden = 0;
+    for (const std::string& word : left_over) {
+        if (word.starts_with("--") && word.size() > 2) {
+            if (!names.empty()) names += ", ";
+            names += printable(clipped(word.substr(0, word.find('=')), kLongestWord));
+        } else {
+            ++hidden;
+        }
+    }
+    std::string said;
+    if (!names.empty()) said = fmt::format("There is no option {} here. ", names);
+    if (hidden != 0)
+        said += fmt::format("{} more argument{} than expected (not shown: {} might be secret). ", hidden,
+                            hidden == 1 ? "" : "s", hidden == 1 ? "it" : "one");
+    if (is_of(verb, "secrets"))
+        said += "A secret's value is never given here, where other programs can see it: it is asked for, or "
+                "read from standard input. ";
+    said.pop_back();
+    return said;
+}
+
+// The words of the command line's reader, which repeat what was typed.
+std::string problem_of(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& verb = chosen_verb(app);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        for (const CLI::App* at : {&verb, &app})
+            if (const auto left_over = at->remaining(true); !left_over.empty())
+                return unexpected(verb, left_over);
+    }
+    const bool repeats = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
+                         dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+    if (repeats && is_of(verb, "secrets")) return "One of the options has a value that it cannot have";
+    return error.what();
 }
 
 Error wrong_usage(const CLI::App& app, std::string_view problem) {
@@ -135,7 +183,7 @@ int run_program(const std::vector<std::string>& arguments, const Console& consol
         console.out << version.what() << '\n';
         return 0;
     } catch (const CLI::ParseError& error) {
-        return give_up(arguments, wrong_usage(app, error.what()), console);
+        return give_up(arguments, wrong_usage(app, problem_of(app, error)), console);
     }
     if (!chosen) {
         console.out << app.help();

@@ -56,6 +56,9 @@ const std::vector<std::vector<std::string>> kVerbs = {{"validate"},
                                                       {"approvals", "deny"},
                                                       {"approvals", "revoke"},
                                                       {"approvals", "watch"},
+                                                      {"audit", "archive"},
+                                                      {"audit", "segments"},
+                                                      {"audit", "erase"},
                                                       {"calls", "list"},
                                                       {"calls", "show"},
                                                       {"calls", "resolve"},
@@ -179,6 +182,28 @@ TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
     EXPECT_EQ(call.exit_code, 2);
     EXPECT_EQ(call.err, "");
     EXPECT_EQ(json::parse(call.out).value().at("error").at("details").at("reason"), "usage");
+}
+
+TEST(Program, NeverRepeatsAnArgumentThatMayBeASecret) {
+    const std::string secret = "hunter2-hunter2";
+    for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+             {"secrets", "set", "mail", "password", secret},
+             {"secrets", "set", "mail", "password", "--json", secret},
+             {"secrets", "rotate", "mail", "password", "--value=" + secret},
+             {"secrets", "remove", "mail", "password", "--only-version", secret},
+             {"secrets", "check", "--color", secret},
+             {"secrets", secret},
+             {"call", "add", "{}", secret},
+             {"tools", secret},
+             {secret}}) {
+        const Ran ran = run(line);
+        EXPECT_EQ(ran.exit_code, kUnusable);
+        EXPECT_EQ((ran.out + ran.err).find(secret), std::string::npos) << ran.err;
+        EXPECT_NE((ran.out + ran.err).find("--help"), std::string::npos) << ran.err;
+    }
+    EXPECT_NE(run({"secrets", "rotate", "a", "b", "--value=" + secret}).err.find("--value"),
+              std::string::npos);
+    EXPECT_NE(run({"secrets", "set", "a", "b", secret}).err.find("standard input"), std::string::npos);
 }
 
 }  // namespace

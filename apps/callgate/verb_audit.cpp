@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "audit_archive.h"
 #include "audit_check.h"
 #include "audit_tail.h"
 #include "operator_verb.h"
@@ -30,6 +31,9 @@ Verbs
   checkpoint  sign the log as it is now
   key         the public key that signs the log: pin it elsewhere
   rotate-key  sign with a new key from now on
+  archive     take the log's beginning out of the ledger, into files
+  segments    what was archived, and where
+  erase       take away for good what a call's events say in words
 
 Options
   -h, --help  this text; after a verb, that verb's
@@ -87,6 +91,7 @@ Usage: callgate audit verify [options]
   --key VKEY           a public key that you pinned, as callgate audit key told it; repeatable.
                        Without one the log's own keys are believed, and the answer says so
   --witness FILE       what a witness saw of the log: the file that checkpoints were anchored in
+  --segment FILE       first a segment that was archived; repeatable, oldest first
   --from-export FILE   verify an export instead of a ledger; - reads standard input
   --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
                        $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
@@ -227,6 +232,8 @@ struct CommandLine : OperatorLine {
     VerifyLine verify;
     ExportLine exported;
     ProveLine prove;
+    ArchiveLine archive;
+    EraseLine erase;
     bool yes = false;
 };
 
@@ -289,7 +296,8 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     });
     verifying.add_option("--key", line->verify.keys)->allow_extra_args(false);
     verifying.add_option("--witness", line->verify.witness);
-    verifying.add_option("--from-export", line->verify.from_export);
+    verifying.add_option("--from-export", line->verify.from_export)->allow_extra_args(false);
+    verifying.add_option("--segment", line->verify.segments)->allow_extra_args(false);
 
     CLI::App& exporting = verbs.add("export", kExportHelp, [line, &console] {
         OperatorRun run(*line, console);
@@ -314,6 +322,28 @@ void add_audit(CLI::App& app, const Console& console, std::function<int()>& chos
     verbs.add("key", kKeyHelp, [line, &console] { return key(*line, console); });
     verbs.add("rotate-key", kRotateHelp, [line, &console] { return rotate(*line, console); })
         .add_flag("--yes", line->yes);
+
+    CLI::App& archiving = verbs.add("archive", kArchiveHelp, [line, &console] {
+        OperatorRun run(*line, console);
+        return archive_log(run, line->archive);
+    });
+    archiving.add_option("--to", line->archive.directory);
+    archiving.add_option("--keep", line->archive.keep);
+    archiving.add_option("--older-than", line->archive.older_than_days)->check(CLI::Range(0u, 36'500u));
+    archiving.add_option("--at-least", line->archive.at_least)->check(CLI::PositiveNumber);
+    archiving.add_option("--max-events", line->archive.max_events)->check(CLI::PositiveNumber);
+    archiving.add_flag("--yes", line->archive.yes);
+    verbs.add("segments", kSegmentsHelp, [line, &console] {
+        OperatorRun run(*line, console);
+        return list_segments(run);
+    });
+    CLI::App& erasing = verbs.add("erase", kEraseHelp, [line, &console] {
+        OperatorRun run(*line, console);
+        return erase_payloads(run, line->erase);
+    });
+    erasing.add_option("CALL", line->erase.call)->required();
+    erasing.add_option("--segment", line->erase.segment);
+    erasing.add_flag("--yes", line->erase.yes);
 }
 
 }  // namespace callgate::cli

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
 namespace callgate::base {
 
@@ -19,12 +20,20 @@ struct Moment {
     WallTime wall;
 };
 
+/// How long the machine has been up, time asleep included, and which start of it that was.
+struct Uptime {
+    std::uint64_t boot = 0;
+    std::chrono::microseconds time{0};
+};
+
 class Clock {
 public:
     virtual ~Clock() = default;
     virtual WallTime wall_now() const noexcept = 0;
     virtual MonotonicTime monotonic_now() const noexcept = 0;
     virtual Moment now() const noexcept { return {monotonic_now(), wall_now()}; }
+    /// Nobody can set it. Two readings can be compared, even of two processes, if `boot` is the same.
+    virtual Uptime uptime() const noexcept;
 };
 
 class SystemClock final : public Clock {
@@ -36,6 +45,7 @@ public:
     /// later.
     Moment now() const noexcept override;
     static constexpr std::chrono::milliseconds kWallKept{1};
+    Uptime uptime() const noexcept override;
 };
 
 /// Stands still until told otherwise. Starts at 2026-01-01T00:00:00Z.
@@ -52,10 +62,15 @@ public:
     void advance(std::chrono::nanoseconds duration) noexcept;
     /// Somebody sets the machine's clock: only wall time changes, perhaps backwards.
     void set_wall(WallTime time) noexcept;
+    Uptime uptime() const noexcept override;
+    /// The machine is started again: for whoever asks from now on, uptime begins anew. Wall time goes on.
+    void restart_machine() noexcept;
 
 private:
     std::atomic<std::chrono::nanoseconds::rep> passed_{0};
     std::atomic<std::chrono::microseconds::rep> wall_offset_us_;
+    std::atomic<std::chrono::nanoseconds::rep> restarted_{0};  // passed_, when it was
+    std::atomic<std::uint64_t> restarts_{0};
 };
 
 }  // namespace callgate::base

@@ -78,6 +78,7 @@ struct CallRow {
     std::shared_ptr<const Value> arguments;        ///< what a probe needs
     std::shared_ptr<const StoredOutcome> outcome;  ///< of an end
     base::WallTime created_at{};
+    base::WallTime lived_at{};  ///< created_at by the clock that keys live by (ledger_time.h)
     base::WallTime ended_at{};
     base::WallTime expires_at{};  ///< of an end, then a tombstone remains; unknown ones never expire
     CallId runs_as{};             ///< the call that took it over and goes on with it; zeros: nobody did

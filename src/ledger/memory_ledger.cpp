@@ -68,7 +68,7 @@ Standing MemoryLedger::standing(const Entry* entry, const KeyScope& key) const {
     if (entry != nullptr) {
         return {.row = &entry->row,
                 .owner_alive = is_alive(entry->row.owner),
-                .stale = entry->row.created_at + key_ttl_ <= time_.latest()};
+                .stale = time_.may_be_older(entry->row.lived_at, entry->row.created_at, key_ttl_)};
     }
     return {.spent = calls_.is_spent(key, clock_.monotonic_now())};
 }
@@ -101,6 +101,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     Entry* entry = calls_.by_key(request.row.key, now);
     // Everything is decided on a copy, so that an approval that does not fit leaves no trace.
     const Standing found = standing(entry, request.row.key);
+    request.row.lived_at = time_.lived();
     ClaimDecision decision = decide_claim(found, std::move(request.row), request.dispatch, clock_.wall_now());
     reply.verdict = decision.verdict;
     if (entry == nullptr && !CALLGATE_GUARD(insert_first_claim)) {

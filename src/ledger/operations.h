@@ -7,6 +7,7 @@
 // Threads: may be used from any thread; all may block.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,6 +64,18 @@ struct AuditSelection {
     AuditSelection() = default;
 };
 
+/// What of the audit is archived: up to the last checkpoint that all of these allow.
+struct ArchiveRequest {
+    std::string directory;          ///< where the segments go; "": segments/ in the ledger's
+    std::string by;                 ///< who asked
+    std::uint64_t keep_events = 0;  ///< the last so many stay
+    std::uint64_t at_least = 1;     ///< nothing is done for fewer
+    std::uint64_t max_events = 1'000'000;  ///< in one segment
+    std::optional<std::chrono::seconds> older_than;
+
+    ArchiveRequest() = default;
+};
+
 /// Told between steps of long work: what was done of how much. False: stop. By one thread at a time, which
 /// need not be the one that asked for the work.
 using WorkProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
@@ -97,6 +110,12 @@ public:
     /// The texts that belong to an event go, and their salts; the chain stays whole. By call id.
     virtual Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) = 0;
     virtual Result<Object> rotate_audit_key(std::string_view by) = 0;
+    /// The log's beginning becomes segments: files that are verified before their events go from the ledger,
+    /// whose file gets smaller. {"archived", "segments": […], "removed"}. audit_failure {reason: broken} where the
+    /// events are not what was recorded: nothing goes then.
+    virtual Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress& progress) = 0;
+    /// {"archived": the last event that is, "segments": […]}
+    virtual Result<Object> audit_segments() = 0;
 };
 
 }  // namespace callgate::ledger

@@ -41,4 +41,14 @@ AuditEvent event_of_take_over(const CallRow& row, const CallId& by) {
                        fmt::format("Call {} goes on with it.", base::Uuid{by}.to_string()));
 }
 
+AuditEvent event_of_clock_jump(const ClockJump& jump) {
+    const std::string sentence = jump.sentence();
+    AuditFacts event;
+    event.type = "ledger.clock_jumped";
+    event.outcome = "info";
+    event.stage = "ledger";
+    event.detail = sentence;
+    return AuditEvent(event);
+}
+
 }  // namespace callgate::ledger

@@ -1,5 +1,5 @@
-// What a ledger itself puts on the record: what became of a call whose owner is gone. Whatever else changes a
-// row comes with its caller's events.
+// What a ledger itself puts on the record: what became of a call whose owner is gone, and that somebody has
+// set the machine's clock. Whatever else changes a row comes with its caller's events.
 //
 // Threads: pure functions.
 #pragma once
@@ -7,6 +7,7 @@
 #include <callgate/observer.h>
 
 #include "ledger/call_row.h"
+#include "ledger/ledger_time.h"
 
 namespace callgate::ledger {
 
@@ -14,5 +15,7 @@ namespace callgate::ledger {
 AuditEvent event_of_giving_up(const CallRow& row);
 /// Another call with its key goes on with it: under the id of who ran it before, who has no other end.
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by);
+/// Said once, so that times that do not follow each other can be explained.
+AuditEvent event_of_clock_jump(const ClockJump& jump);
 
 }  // namespace callgate::ledger

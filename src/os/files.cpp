@@ -113,18 +113,23 @@ Result<std::string> read_file(FileOps& files, const std::string& path, std::size
     if (!fd) {
         return unreadable(path, fd.error());
     }
-    std::string out;
-    std::string block(std::min<std::size_t>(max_bytes + 1, 64u << 10), '\0');
+    // Read where it stays: a key that is wiped afterwards has no second copy.
+    std::string out(std::min(std::max<std::size_t>(before->size, 4'095), max_bytes) + 1, '\0');
+    std::size_t used = 0;
     for (;;) {
-        const auto got = uninterrupted([&] { return files.read(*fd, block); });
+        if (used == out.size()) {
+            out.resize(std::min(2 * used, max_bytes + 1));
+        }
+        const auto got = uninterrupted([&] { return files.read(*fd, std::span(out).subspan(used)); });
         if (!got) {
             return unreadable(path, got.error());
         }
+        used += *got;
         if (*got == 0) {
+            out.resize(used);
             return out;
         }
-        out.append(block, 0, *got);
-        if (out.size() > max_bytes) {
+        if (used > max_bytes) {
             return too_large();
         }
     }

@@ -1,5 +1,7 @@
 #include "os/system_error.h"
 
+#include <cerrno>
+
 #include <system_error>
 
 #include <fmt/format.h>
@@ -29,6 +31,10 @@ Error system_error(ErrorCode code, std::string_view what, std::string_view subje
 int error_number(const Error& error) noexcept {
     const auto* value = error.details.if_contains("errno");
     return value != nullptr && value->is_int64() ? static_cast<int>(value->get_int64()) : 0;
+}
+
+bool is_disk_full(int error_number) noexcept {
+    return error_number == ENOSPC || error_number == EDQUOT;
 }
 
 }  // namespace callgate::os

@@ -19,4 +19,7 @@ Error system_error(ErrorCode code, std::string_view what, std::string_view subje
 /// details.errno, or 0.
 int error_number(const Error& error) noexcept;
 
+/// There is no room, on the device or within the user's share of it.
+bool is_disk_full(int error_number) noexcept;
+
 }  // namespace callgate::os

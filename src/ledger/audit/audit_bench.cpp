@@ -75,7 +75,9 @@ public:
     Result<std::vector<PayloadRow>> payloads(std::uint64_t, std::uint64_t) override {
         return std::vector<PayloadRow>();
     }
-    Result<std::vector<std::string>> checkpoints() override { return std::vector<std::string>(); }
+    Result<std::vector<std::string>> checkpoints(std::uint64_t&, std::size_t) override {
+        return std::vector<std::string>();
+    }
     Result<std::optional<std::string>> latest_checkpoint() override { return std::nullopt; }
 
     Sha256Digest hash_of(std::uint64_t number) {

@@ -73,7 +73,7 @@ DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadV
     DraftedEvent event;
     const auto keep = [&](const PayloadView& payload) {
         if (payload.bytes.empty()) return;
-        event.payloads.push_back({std::string(payload.field), {}, std::string(payload.bytes)});
+        event.payloads.push_back({std::string(payload.field), {}, std::string(payload.bytes), false});
         salts.fill(std::as_writable_bytes(std::span(event.payloads.back().salt)));
     };
     keep({kDetail, facts.detail});

@@ -51,14 +51,17 @@ Result<Object> prove_event(AuditReader& reader, std::uint64_t sequence) {
     const std::uint64_t size = checkpoint->checkpoint.size;
     const auto path = inclusion_proof(reader, sequence, size);
     if (!path) return tl::unexpected(path.error());
-    const auto rows = reader.rows(std::max<std::uint64_t>(sequence, 2) - 1, sequence + 1);
+    const auto rows = reader.rows(sequence, sequence + 1);
     if (!rows) return tl::unexpected(rows.error());
-    if (rows->empty() || rows->back().sequence != sequence ||
-        rows->size() != std::min<std::uint64_t>(sequence, 2))
+    // The one before may be archived; its hash is known all the same.
+    const auto previous =
+        sequence == 1 ? std::vector{empty_head(reader.chain_id()).hash} : reader.hashes(sequence - 1, sequence);
+    if (!previous) return tl::unexpected(previous.error());
+    if (rows->size() != 1 || previous->size() != 1)
         return fail(ErrorCode::audit_failure,
                     fmt::format("Event {} or the one before it is missing.", sequence),
                     {{"reason", "row_missing"}});
-    const Sha256Digest before = sequence == 1 ? empty_head(reader.chain_id()).hash : rows->front().hash;
+    const Sha256Digest before = previous->front();
     Array steps;
     for (const Sha256Digest& step : *path) steps.emplace_back(base::to_hex(step));
     return Object{{"callgate_audit_proof", 1},

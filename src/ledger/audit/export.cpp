@@ -10,7 +10,10 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::uint64_t kBatch = 1'024;
-constexpr std::string_view kHeader = "{\"callgate_audit\":1,\"chain\":";
+constexpr std::size_t kNotesAtOnce = 1'024;
+constexpr std::size_t kLongestPath = 64;
+constexpr std::string_view kHeader = "\"callgate_audit\":1,\"chain\":";
+constexpr std::string_view kAfter = "\"after\":{\"checkpoint\":";
 constexpr std::string_view kEvent = "{\"event\":";
 constexpr std::string_view kHash = ",\"hash\":\"";
 constexpr std::string_view kPayloads = ",\"payloads\":";
@@ -33,8 +36,8 @@ void append_payload(std::string& out, const StoredPayload& payload) {
     out += '"';
     out += payload.field;
     out += "\":{";
-    const bool text = base::is_valid_utf8(payload.bytes);
-    if (!text) {
+    const bool text = !payload.sealed && base::is_valid_utf8(payload.bytes);
+    if (!text && !payload.sealed) {
         out += "\"hex\":\"";
         append_hex(out, payload.bytes);
         out += "\",";
@@ -45,6 +48,10 @@ void append_payload(std::string& out, const StoredPayload& payload) {
     if (text) {
         out += ",\"text\":";
         append_canonical(out, payload.bytes);
+    } else if (payload.sealed) {
+        out += ",\"sealed\":\"";
+        out += base::base64_encode(payload.bytes);
+        out += '"';
     }
     out += '}';
 }
@@ -67,7 +74,14 @@ bool read_payload(CanonicalScan& scan, StoredPayload& payload) {
     if (!scan.hex_digits(2 * payload.salt.size(), raw)) return false;
     payload.salt = bytes_of<Salt>(raw);
     if (!scan.take('"')) return scan.fault("a salt is 32 digits");
-    if (!hex) {
+    payload.sealed = !hex && scan.take(",\"sealed\":");
+    if (payload.sealed) {
+        if (!scan.string(raw, bytes)) return false;
+        auto sealed = base::base64_decode(raw);
+        if (!sealed || sealed->empty() || base::base64_encode(*sealed) != raw)
+            return scan.fault("a sealed payload is base64");
+        payload.bytes = std::move(*sealed);
+    } else if (!hex) {
         if (!scan.take(",\"text\":")) return scan.fault("a text was expected");
         if (!scan.string(raw, bytes)) return false;
         if (bytes == 0) return scan.fault("an empty payload is left out");
@@ -87,37 +101,84 @@ bool read_payloads(CanonicalScan& scan, std::vector<StoredPayload>& payloads) {
     return scan.take('}') || scan.fault("a comma or } was expected");
 }
 
-/// The checkpoints, each told when the events it covers have been.
+/// The checkpoints, each told when the events it covers have been; a page of them at a time.
 class Checkpoints {
 public:
-    explicit Checkpoints(std::vector<std::string> notes) : notes_(std::move(notes)) {}
+    explicit Checkpoints(AuditReader& reader) : reader_(reader) {}
 
     /// Those of logs that are no longer than `size`.
     bool tell(std::uint64_t size, AuditVisitor& visitor) {
-        for (; next_ < notes_.size(); ++next_) {
+        for (; more(); ++next_) {
             const auto note = parse_checkpoint(notes_[next_]);
             if (note && note->checkpoint.size > size) return true;
             if (!visitor.checkpoint(notes_[next_])) return false;
         }
         return true;
     }
+    /// All that are left, except those that came while the log was read: they cover events that are there now.
+    bool tell_rest(AuditVisitor& visitor) {
+        for (; more(); ++next_) {
+            const auto note = parse_checkpoint(notes_[next_]);
+            if (note && note->checkpoint.size > told_) {
+                const auto size = reader_.size();
+                if (size && note->checkpoint.size <= *size) return true;
+            }
+            if (!visitor.checkpoint(notes_[next_])) return false;
+        }
+        return true;
+    }
     /// Passes over those of logs that are shorter than `size`.
     void skip(std::uint64_t size) {
-        for (; next_ < notes_.size(); ++next_) {
+        for (; more(); ++next_) {
             const auto note = parse_checkpoint(notes_[next_]);
             if (note && note->checkpoint.size >= size) return;
         }
     }
+    /// So many events were told.
+    void set_told(std::uint64_t size) { told_ = size; }
+    const std::optional<Error>& error() const noexcept { return error_; }
 
 private:
+    bool more() {
+        if (next_ < notes_.size()) return true;
+        if (ended_) return false;
+        auto page = reader_.checkpoints(place_, kNotesAtOnce);
+        if (!page) error_ = std::move(page.error());
+        notes_ = page ? std::move(*page) : std::vector<std::string>();
+        next_ = 0;
+        ended_ = notes_.empty();
+        return !ended_;
+    }
+
+    AuditReader& reader_;
     std::vector<std::string> notes_;
     std::size_t next_ = 0;
+    std::uint64_t place_ = 0;
+    std::uint64_t told_ = 0;
+    bool ended_ = false;
+    std::optional<Error> error_;
 };
 
 }  // namespace
 
-std::string header_line(std::string_view chain_id) {
-    std::string out(kHeader);
+std::string header_line(std::string_view chain_id, const std::optional<SignedHead>& after) {
+    std::string out = "{";
+    if (after) {
+        out += kAfter;
+        append_canonical(out, after->note);
+        out += ",\"hash\":\"";
+        append_hex(out, view_of(after->hash));
+        out += "\",\"key\":";
+        append_canonical(out, after->key);
+        out += ",\"path\":[";
+        for (std::size_t i = 0; i < after->path.size(); ++i) {
+            out += i == 0 ? "\"" : ",\"";
+            append_hex(out, view_of(after->path[i]));
+            out += '"';
+        }
+        out += "]},";
+    }
+    out += kHeader;
     append_canonical(out, chain_id);
     out += "}\n";
     return out;
@@ -151,13 +212,32 @@ std::string checkpoint_line(std::string_view note) {
     return out;
 }
 
-std::optional<std::string> read_header_line(std::string_view line) {
+std::optional<ExportHeader> read_header_line(std::string_view line) {
     CanonicalScan scan(line);
     std::string_view raw;
     std::size_t bytes = 0;
+    ExportHeader header;
+    if (!scan.take('{')) return std::nullopt;
+    if (scan.take(kAfter)) {
+        SignedHead& head = header.after.emplace();
+        if (!scan.string(raw, bytes)) return std::nullopt;
+        head.note = unescaped(raw);
+        if (!scan.take(",\"hash\":\"") || !scan.hex_digits(2 * head.hash.size(), raw)) return std::nullopt;
+        head.hash = bytes_of<Sha256Digest>(raw);
+        if (!scan.take("\",\"key\":") || !scan.string(raw, bytes)) return std::nullopt;
+        head.key = unescaped(raw);
+        if (!scan.take(",\"path\":[")) return std::nullopt;
+        while (head.path.size() < kLongestPath && scan.take(head.path.empty() ? "\"" : ",\"")) {
+            if (!scan.hex_digits(2 * head.hash.size(), raw) || !scan.take('"')) return std::nullopt;
+            head.path.push_back(bytes_of<Sha256Digest>(raw));
+        }
+        if (!scan.take("]},")) return std::nullopt;
+    }
     if (!scan.take(kHeader) || !scan.string(raw, bytes) || !scan.take('}') || !scan.at_end())
         return std::nullopt;
-    return is_chain_id(raw) ? std::optional<std::string>(raw) : std::nullopt;
+    if (!is_chain_id(raw)) return std::nullopt;
+    header.chain_id = raw;
+    return header;
 }
 
 bool is_checkpoint_line(std::string_view line) noexcept {
@@ -195,15 +275,17 @@ std::optional<ScanFault> read_event_line(std::string_view line, ExportedEvent& e
 }
 
 Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t to, AuditVisitor& visitor) {
-    // In this order: in a log that grows meanwhile every checkpoint that was read covers events that are
-    // there.
-    auto notes = reader.checkpoints();
-    if (!notes) return tl::unexpected(notes.error());
     const auto size = reader.size();
     if (!size) return tl::unexpected(size.error());
-    Checkpoints checkpoints(std::move(*notes));
+    const auto head = reader.archived();
+    if (!head) return tl::unexpected(head.error());
+    Checkpoints checkpoints(reader);
     const bool to_the_end = to > *size;
     from = std::max<std::uint64_t>(from, 1);
+    if (*head) {
+        const auto note = parse_checkpoint((*head)->note);
+        if (note) from = std::max(from, note->checkpoint.size + 1);
+    }
     to = std::min(to, *size + 1);
     if (from > 1) checkpoints.skip(from);
     std::uint64_t batch = kBatch;
@@ -229,7 +311,9 @@ Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t t
             if (!visitor.event(row, own)) return {};
         }
     }
-    checkpoints.tell(to_the_end ? kMaxAuditInteger : to - 1, visitor);
+    checkpoints.set_told(*size);
+    to_the_end ? checkpoints.tell_rest(visitor) : checkpoints.tell(to - 1, visitor);
+    if (checkpoints.error()) return tl::unexpected(*checkpoints.error());
     return {};
 }
 
@@ -250,7 +334,9 @@ Result<void> export_jsonl(AuditReader& reader, const TextSink& write) {
     private:
         const TextSink& write_;
     } lines(write);
-    if (!lines.put(header_line(reader.chain_id()))) return lines.result;
+    const auto head = reader.archived();
+    if (!head) return tl::unexpected(head.error());
+    if (!lines.put(header_line(reader.chain_id(), *head))) return lines.result;
     if (auto walked = walk_audit(reader, 1, kMaxAuditInteger, lines); !walked) return walked;
     return lines.result;
 }

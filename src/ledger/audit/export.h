@@ -8,7 +8,9 @@
 //     {"event":{…},"hash":"…","payloads":{"detail":{"salt":"…","text":"…"}}}
 //     {"checkpoint":"callgate/audit/node-1\n1\n…\n\n— …\n"}
 //
-// A payload that is not UTF-8 has "hex" in place of "text". docs/formats/audit.md is the whole format.
+// A payload that is not UTF-8 has "hex" in place of "text"; in a segment it stays sealed. What goes on after
+// archived events says so in its first line ("after": a signed head). docs/formats/audit.md is the whole
+// format.
 //
 // Threads: all functions may be called from any thread; a reader belongs to one at a time.
 #pragma once
@@ -29,7 +31,7 @@
 namespace callgate::ledger {
 
 // The lines, each with its line feed.
-std::string header_line(std::string_view chain_id);
+std::string header_line(std::string_view chain_id, const std::optional<SignedHead>& after = std::nullopt);
 std::string event_line(std::string_view bytes, const Sha256Digest& hash,
                        std::span<const StoredPayload> payloads);
 std::string checkpoint_line(std::string_view note);
@@ -43,7 +45,11 @@ struct ExportedEvent {
 };
 
 // Lines without their line feed. Nothing, where they are not exactly what the functions above write.
-std::optional<std::string> read_header_line(std::string_view line);  ///< the chain's id
+struct ExportHeader {
+    std::string chain_id;
+    std::optional<SignedHead> after;
+};
+std::optional<ExportHeader> read_header_line(std::string_view line);
 std::optional<std::string> read_checkpoint_line(std::string_view line);
 std::optional<ScanFault> read_event_line(std::string_view line, ExportedEvent& event);
 bool is_checkpoint_line(std::string_view line) noexcept;

@@ -40,7 +40,8 @@ TEST(AuditExport, HasALineForEverythingInTheOrderItHappened) {
     const auto lines = lines_of(exported(log.stored));
     ASSERT_EQ(lines.size(), 7u);
     EXPECT_EQ(lines[0], R"({"callgate_audit":1,"chain":"test-chain"})");
-    EXPECT_EQ(read_header_line(lines[0]), "test-chain");
+    ASSERT_TRUE(read_header_line(lines[0]));
+    EXPECT_EQ(read_header_line(lines[0])->chain_id, "test-chain");
     EXPECT_EQ(read_checkpoint_line(lines[2]), log.stored.all_checkpoints()[0]);
     EXPECT_EQ(read_checkpoint_line(lines[5]), log.stored.all_checkpoints()[1]);
     ExportedEvent event;

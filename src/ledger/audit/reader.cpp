@@ -103,6 +103,13 @@ Result<std::vector<PayloadRow>> MemoryAudit::payloads(std::uint64_t from, std::u
     return of_range(payloads_, from, to);
 }
 
+Result<std::vector<std::string>> MemoryAudit::checkpoints(std::uint64_t& place, std::size_t limit) {
+    const std::uint64_t from = std::min<std::uint64_t>(place, checkpoints_.size());
+    place = std::min<std::uint64_t>(from + limit, checkpoints_.size());
+    return std::vector<std::string>(checkpoints_.begin() + static_cast<std::ptrdiff_t>(from),
+                                    checkpoints_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
 Result<std::optional<std::string>> MemoryAudit::latest_checkpoint() {
     if (checkpoints_.empty()) return std::nullopt;
     return checkpoints_.back();

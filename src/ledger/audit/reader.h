@@ -16,6 +16,7 @@
 #include <callgate/error.h>
 
 #include "ledger/audit/chain.h"
+#include "ledger/audit/signed_head.h"
 
 namespace callgate::ledger {
 
@@ -47,9 +48,13 @@ public:
     virtual Result<std::vector<TreeNode>> nodes(int level, std::uint64_t from, std::uint64_t to) = 0;
     /// The payloads, not erased, of the events with numbers in [from, to), by number.
     virtual Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) = 0;
-    /// Signed notes (checkpoint.h), oldest first.
-    virtual Result<std::vector<std::string>> checkpoints() = 0;
+    /// Signed notes (checkpoint.h), oldest first, at most `limit` of those behind `place`, which becomes the
+    /// place of the last; 0 at first. There may be millions.
+    virtual Result<std::vector<std::string>> checkpoints(std::uint64_t& place, std::size_t limit) = 0;
     virtual Result<std::optional<std::string>> latest_checkpoint() = 0;
+    /// Where the log goes on, if its beginning was archived: what stands before is in segments, and none of it
+    /// is told here.
+    virtual Result<std::optional<SignedHead>> archived() { return std::optional<SignedHead>(); }
 };
 
 /// The head of a stored chain. Reads the stored nodes at the tree's edge, at most 255 of each level, and the
@@ -73,7 +78,7 @@ public:
     Result<std::vector<Sha256Digest>> hashes(std::uint64_t from, std::uint64_t to) override;
     Result<std::vector<TreeNode>> nodes(int level, std::uint64_t from, std::uint64_t to) override;
     Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) override;
-    Result<std::vector<std::string>> checkpoints() override { return checkpoints_; }
+    Result<std::vector<std::string>> checkpoints(std::uint64_t& place, std::size_t limit) override;
     Result<std::optional<std::string>> latest_checkpoint() override;
 
     // For those who change it.

@@ -62,7 +62,8 @@ Result<std::optional<SigningKey>> load(os::FileOps& files, const std::string& pa
 
 Result<void> store(os::FileOps& files, base::Rng& rng, const std::string& path, const SigningKey& key) {
     CALLGATE_FAILPOINT_RETURN("audit.before_key_write");
-    std::string text = key.private_text() + "\n";
+    std::string text = key.private_text();
+    text += '\n';
     auto written = os::write_file_atomically(files, rng, path, text, 0600);
     OPENSSL_cleanse(text.data(), text.size());
     if (!written) return written;

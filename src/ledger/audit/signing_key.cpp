@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 
 #include "base/encoding.h"
+#include "base/locked_bytes.h"
 #include "base/sha256.h"
 
 namespace callgate::ledger {
@@ -60,10 +61,16 @@ std::optional<KeyText> take_apart(std::string_view text) {
 }
 
 std::string put_together(std::string_view name, std::uint32_t id, std::string_view key) {
-    std::string bytes(1, kEd25519);
+    std::string bytes;
+    bytes.reserve(1 + key.size());
+    bytes += kEd25519;
     bytes += key;
-    std::string text = fmt::format("{}+{:08x}+{}", name, id, base::base64_encode(bytes));
+    std::string encoded = base::base64_encode(bytes);
     OPENSSL_cleanse(bytes.data(), bytes.size());
+    std::string text;
+    text.reserve(name.size() + 16 + encoded.size());
+    text.append(name).append(fmt::format("+{:08x}+", id)).append(encoded);
+    OPENSSL_cleanse(encoded.data(), encoded.size());
     return text;
 }
 
@@ -79,8 +86,18 @@ struct VerifyingKey::Handle {
     KeyHandle key;
 };
 
+/// The seed alone, where no core dump and no swap device gets it: what the crypto library makes of it lives
+/// in the usual heap, so it is made for each signature and wiped after it.
 struct SigningKey::Secret {
-    KeyHandle key;
+    base::LockedBytes seed;
+
+    KeyHandle key() const {
+        KeyHandle made(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes_of(seed.view()),
+                                                    seed.size()),
+                       EVP_PKEY_free);
+        require(made != nullptr);
+        return made;
+    }
 };
 
 bool is_key_name(std::string_view name) noexcept {
@@ -124,13 +141,10 @@ SigningKey::SigningKey(std::shared_ptr<const Secret> secret, VerifyingKey key)
     : secret_(std::move(secret)), public_(std::move(key)) {}
 
 SigningKey SigningKey::from_seed(std::string name, std::string_view seed) {
-    auto secret = std::make_shared<Secret>(
-        Secret{{EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes_of(seed), seed.size()),
-                EVP_PKEY_free}});
-    require(secret->key != nullptr);
+    auto secret = std::make_shared<Secret>(Secret{base::LockedBytes(seed)});
     VerifyingKey::Bytes key{};
     std::size_t size = key.size();
-    require(EVP_PKEY_get_raw_public_key(secret->key.get(), key.data(), &size) == 1 && size == key.size());
+    require(EVP_PKEY_get_raw_public_key(secret->key().get(), key.data(), &size) == 1 && size == key.size());
     return {std::move(secret), VerifyingKey(std::move(name), key)};
 }
 
@@ -158,21 +172,21 @@ Result<SigningKey> SigningKey::parse(std::string_view private_text) {
 
 Signature SigningKey::sign(std::string_view text) const {
     const DigestHandle context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+    const KeyHandle key = secret_->key();
     Signature signature{};
     std::size_t size = signature.size();
-    require(context && EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, secret_->key.get()) == 1);
+    require(context && EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1);
     require(EVP_DigestSign(context.get(), signature.data(), &size, bytes_of(text), text.size()) == 1 &&
             size == signature.size());
     return signature;
 }
 
 std::string SigningKey::private_text() const {
-    std::array<std::uint8_t, kKeyBytes> seed{};
-    std::size_t size = seed.size();
-    require(EVP_PKEY_get_raw_private_key(secret_->key.get(), seed.data(), &size) == 1 && size == seed.size());
-    std::string text =
-        std::string(kPrivatePrefix) + put_together(public_.name(), public_.id(), view_of(seed));
-    OPENSSL_cleanse(seed.data(), seed.size());
+    std::string rest = put_together(public_.name(), public_.id(), secret_->seed.view());
+    std::string text(kPrivatePrefix);
+    text.reserve(text.size() + rest.size() + 1);  // no copy is left behind where it grows by a line's end
+    text += rest;
+    OPENSSL_cleanse(rest.data(), rest.size());
     return text;
 }
 

@@ -3,7 +3,8 @@
 // A key has a name, and with it an id of four bytes, SHA-256(name || LF || 0x01 || public key) cut short, by
 // which a signature is found. The public text form ("vkey") is name+id+base64(0x01 || public key); it is what
 // an operator pins, and what the audit's own events name. The private one begins "PRIVATE+KEY+" and holds the
-// seed instead; it stands in a file that its owner alone can read.
+// seed instead; it stands in a file that its owner alone can read, and in memory that neither a core dump nor
+// the swap device gets.
 //
 // Threads: keys are immutable and may be used from any thread.
 #pragma once

@@ -1,8 +1,19 @@
 #include "ledger/audit/signing_key.h"
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <openssl/crypto.h>
+#include <unistd.h>
 
 #include "base/encoding.h"
+#include "ledger/audit/signer.h"
+#include "os/files.h"
+#include "os/scratch_dir.h"
 
 namespace callgate::ledger {
 namespace {
@@ -80,6 +91,81 @@ TEST(SigningKey, NeverShowsABadKeyInItsError) {
     EXPECT_EQ(key.error().message.find(text.substr(text.size() - 20)), std::string::npos);
     EXPECT_FALSE(SigningKey::parse("PRIVATE+KEY+"));
     EXPECT_FALSE(SigningKey::parse(std::string(kPeterVkey)));
+}
+
+/// Whether memory that a core dump would hold has these bytes, which are given turned over.
+bool in_core_dump(std::string_view turned) {
+    struct Range {
+        std::uintptr_t begin = 0, end = 0;
+    };
+    std::vector<Range> dumped;
+    {
+        std::ifstream maps("/proc/self/smaps");
+        Range range;
+        bool readable = false;
+        for (std::string line; std::getline(maps, line);) {
+            std::istringstream fields(line);
+            char dash = 0;
+            std::string rights;
+            Range next;
+            if (fields >> std::hex >> next.begin >> dash >> next.end >> rights && dash == '-') {
+                range = next;
+                readable = rights.starts_with("rw");
+            } else if (readable && line.starts_with("VmFlags:") && line.find(" dd") == std::string::npos) {
+                dumped.push_back(range);
+            }
+        }
+    }
+    std::string block(1u << 20, '\0');
+    const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    bool found = false;
+    const auto own = reinterpret_cast<std::uintptr_t>(block.data());
+    for (const Range& range : dumped) {
+        for (std::uintptr_t at = range.begin; at < range.end && !found; at += block.size() - turned.size()) {
+            const std::size_t want = std::min<std::size_t>(block.size(), range.end - at);
+            const ssize_t got = ::pread(memory, block.data(), want, static_cast<off_t>(at));
+            for (std::size_t i = 0; got > 0 && i + turned.size() <= static_cast<std::size_t>(got); ++i) {
+                if (at + i >= own && at + i < own + block.size()) continue;  // what was read, again
+                std::size_t same = 0;
+                while (same < turned.size() && static_cast<char>(~block[i + same]) == turned[same]) ++same;
+                if (same == turned.size()) {
+                    found = true;
+                    break;
+                }
+            }
+        }
+    }
+    ::close(memory);
+    return found;
+}
+
+TEST(SigningKey, SeedIsInNoMemoryThatACoreDumpHolds) {
+    const os::ScratchDir scratch;
+    os::RealFileOps files;
+    base::SystemRng rng;
+    const std::string path = scratch.file("audit.key");
+    ASSERT_TRUE(AuditSigner::open(files, rng, path, "chain", ""));
+    const auto signer = AuditSigner::open(files, rng, path, "chain", "");
+    ASSERT_TRUE(signer);
+    ASSERT_FALSE(signer->sign(1, base::sha256("x")).empty());
+    // Its last bytes in the file, and the seed itself, known only turned over.
+    std::string text, seed;
+    {
+        auto whole = os::read_file(files, path, 1'024);
+        ASSERT_TRUE(whole);
+        std::size_t at = 0;
+        for (int plus = 0; plus < 4; ++plus) at = whole->find('+', at) + 1;  // PRIVATE+KEY+name+id+
+        auto raw = base::base64_decode(std::string_view(*whole).substr(at, 44));
+        ASSERT_TRUE(raw);
+        for (const char c : std::string_view(*whole).substr(at, 40)) text += ~c;
+        for (const char c : std::string_view(*raw).substr(1)) seed += ~c;
+        OPENSSL_cleanse(whole->data(), whole->size());
+        OPENSSL_cleanse(raw->data(), raw->size());
+    }
+    EXPECT_FALSE(in_core_dump(seed));
+    EXPECT_FALSE(in_core_dump(text));
+    const std::string control(seed.size(), 'c');
+    EXPECT_TRUE(in_core_dump(std::string(seed.size(), static_cast<char>(~'c')))) << "the search itself fails";
 }
 
 }  // namespace

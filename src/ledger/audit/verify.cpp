@@ -68,6 +68,56 @@ bool AuditVerifier::chain(std::string_view chain_id) {
     return true;
 }
 
+bool AuditVerifier::begins_anew() {
+    if (report_.fault) return false;
+    if (head_.size() == 0) return true;
+    return fault(FaultKind::sequence, head_.size() + 1,
+                 fmt::format("This begins the log anew, but {} events stand before it.", head_.size()));
+}
+
+bool AuditVerifier::go_on_after(const SignedHead& head) {
+    if (report_.fault) return false;
+    const auto note = parse_checkpoint(head.note);
+    if (!note || note->checkpoint.size == 0)
+        return fault(FaultKind::checkpoint, head_.size(), "The head to go on after cannot be read.");
+    const std::uint64_t size = note->checkpoint.size;
+    if (note->checkpoint.origin != origin_)
+        return fault(
+            FaultKind::checkpoint, size,
+            fmt::format("The head to go on after is of another log, {}.", note->checkpoint.origin));
+    if (head_.size() != 0) {
+        if (size == head_.size() && head.hash == head_.hash &&
+            note->checkpoint.root == head_.tree.root(hasher_))
+            return true;
+        return fault(FaultKind::sequence, head_.size() + 1,
+                     fmt::format("This goes on after event {}, but {} stand before it: a segment is missing, or "
+                                 "they are out of order.",
+                                 size, head_.size()));
+    }
+    const auto key = VerifyingKey::parse(head.key);
+    if (!key || key->name() != origin_)
+        return fault(FaultKind::key, size, "The head to go on after names a key that is none of this log.");
+    const auto made = head_of(head, note->checkpoint);
+    if (!made)
+        return fault(
+            FaultKind::root, size,
+            fmt::format("The head to go on after is not that of the {} events that were signed.", size));
+    if (!note->signed_by(*key))
+        return fault(FaultKind::signature, size,
+                     fmt::format("The head to go on after is not signed by the key {}.", key->vkey()));
+    head_ = *made;
+    root_ = note->checkpoint.root;
+    in_force_ = *key;
+    if (std::find(trusted_.begin(), trusted_.end(), *key) != trusted_.end())
+        any_trusted_ = true;
+    else
+        untrusted_ = size;
+    report_.after = report_.events = report_.signed_events = size;
+    // What a witness saw of the archived ones, only they can show.
+    while (next_witnessed_ < witnessed_.size() && witnessed_[next_witnessed_].size < size) ++next_witnessed_;
+    return true;
+}
+
 bool AuditVerifier::event(const AuditRow& row, std::span<const StoredPayload> payloads) {
     if (report_.fault) return false;
     EventView view;
@@ -118,7 +168,8 @@ bool AuditVerifier::check_payloads(const EventView& view, std::span<const Stored
             return fault(FaultKind::payload, view.sequence(),
                          fmt::format("Event {} has a payload \"{}\" that it never had.", view.sequence(),
                                      payload.field));
-        if (!same_digest(commit->hex, commit_to(hasher_, payload.salt, payload.bytes)))
+        report_.sealed_payloads += payload.sealed ? 1 : 0;
+        if (!payload.sealed && !same_digest(commit->hex, commit_to(hasher_, payload.salt, payload.bytes)))
             return fault(
                 FaultKind::payload, view.sequence(),
                 fmt::format("The payload \"{}\" of event {} is not the one that was recorded with it.",
@@ -162,8 +213,11 @@ void AuditVerifier::take_notes(const EventView& view) {
         last_boot_ = boot;
     }
     const std::uint64_t time = view.number(Member::time);
-    if (time < last_time_) ++report_.clock_steps_back;
-    last_time_ = time;
+    // Events of callers that run at the same time come a little out of order: that is no clock's fault.
+    constexpr std::uint64_t kOutOfOrder = 60'000'000;
+    const bool back = time + kOutOfOrder < last_time_;
+    if (back) ++report_.clock_steps_back;
+    last_time_ = back ? time : std::max(last_time_, time);
     if (!view.has(Member::call)) return;
     if (view.raw(Member::type) == "tool_call.attempted")
         open_[view.id(Member::call)] = view.sequence();
@@ -264,6 +318,9 @@ VerifyReport AuditVerifier::finish() {
 Result<VerifyReport> verify_audit(AuditReader& reader, VerifyOptions options) {
     if (options.chain_id.empty()) options.chain_id = reader.chain_id();
     AuditVerifier verifier(std::move(options));
+    const auto head = reader.archived();
+    if (!head) return tl::unexpected(head.error());
+    if (*head && !verifier.go_on_after(**head)) return verifier.finish();
     if (auto walked = walk_audit(reader, 1, kMaxAuditInteger, verifier); !walked)
         return tl::unexpected(walked.error());
     return verifier.finish();
@@ -297,9 +354,10 @@ bool ExportVerifier::feed(std::string_view piece) {
 bool ExportVerifier::line(std::string_view text) {
     ++lines_;
     if (lines_ == 1) {
-        const auto chain = read_header_line(text);
-        if (!chain) return verifier_.malformed("Line 1 does not say that this is an audit export.");
-        return verifier_.chain(*chain);
+        const auto header = read_header_line(text);
+        if (!header) return verifier_.malformed("Line 1 does not say that this is an audit export.");
+        if (!verifier_.chain(header->chain_id)) return false;
+        return header->after ? verifier_.go_on_after(*header->after) : verifier_.begins_anew();
     }
     if (is_checkpoint_line(text)) {
         const auto note = read_checkpoint_line(text);
@@ -313,13 +371,24 @@ bool ExportVerifier::line(std::string_view text) {
     return verifier_.event(event_.view, event_.bytes, event_.hash, event_.payloads);
 }
 
+bool ExportVerifier::next_file() {
+    end_file();
+    lines_ = 0;
+    rest_.clear();
+    return going_;
+}
+
 VerifyReport ExportVerifier::finish() {
+    end_file();
+    return verifier_.finish();
+}
+
+void ExportVerifier::end_file() {
     if (going_ && !rest_.empty())
-        verifier_.malformed(
+        going_ = verifier_.malformed(
             fmt::format("The last line, {}, does not end: the export was cut off.", lines_ + 1));
     else if (going_ && lines_ == 0)
-        verifier_.malformed("The export is empty.");
-    return verifier_.finish();
+        going_ = verifier_.malformed("The export is empty.");
 }
 
 }  // namespace callgate::ledger

@@ -78,12 +78,14 @@ struct VerifyReport {
 
     std::optional<AuditFault> fault;  ///< the first
     std::string chain_id;
-    std::uint64_t events = 0;  ///< that were found good
+    std::uint64_t after = 0;   ///< events that were archived, and are not among those that were looked at
+    std::uint64_t events = 0;  ///< the number of the last that was found good
     std::uint64_t checkpoints = 0;
     std::uint64_t signed_events = 0;     ///< covered by the last checkpoint
     std::uint64_t witnessed_events = 0;  ///< covered by the last note of the witness
     std::uint64_t witness_notes = 0;     ///< about this log
     std::uint64_t payloads = 0;
+    std::uint64_t sealed_payloads = 0;  ///< of them; not looked into
     std::uint64_t erased_payloads = 0;
     std::uint64_t clock_steps_back = 0;
     std::uint64_t boots = 0;
@@ -105,6 +107,10 @@ public:
 
     // In the order of the log. False once there is a fault: nothing more is looked at then.
     bool chain(std::string_view chain_id);  ///< first of all, where it is told apart from the events
+    /// Then, where events were archived: from here on. After others it has to be where those end.
+    bool go_on_after(const SignedHead& head);
+    /// What comes next begins with the first event.
+    bool begins_anew();
     bool event(const AuditRow& row, std::span<const StoredPayload> payloads) override;
     bool event(const EventView& view, std::string_view bytes, const Sha256Digest& hash,
                std::span<const StoredPayload> payloads);
@@ -159,10 +165,14 @@ public:
 
     /// False once there is a fault.
     bool feed(std::string_view piece);
+    /// What is fed from now on is another file, which goes on where the last one ended: segments, and then
+    /// what is left in the ledger.
+    bool next_file();
     VerifyReport finish();
 
 private:
     bool line(std::string_view text);
+    void end_file();
 
     AuditVerifier verifier_;
     std::size_t max_line_;

@@ -30,14 +30,19 @@ AuditVerdict VerifyReport::verdict() const noexcept {
 std::string VerifyReport::summary() const {
     if (fault)
         return fmt::format("BROKEN at {} ({}): {}", fault->sequence, to_string(fault->kind), fault->sentence);
-    std::string out = fmt::format("{} events are intact, {} of them under {} signed checkpoints.", events,
-                                  signed_events, checkpoints);
+    std::string out = fmt::format("{} events are intact, {} of them under {} signed checkpoints.",
+                                  events - after, signed_events - after, checkpoints);
+    if (after > 0)
+        out += fmt::format(
+            " The first {} are archived: the log goes on from their signed head, and only their segments show "
+            "what they are.",
+            after);
     if (unsigned_events() > 0)
         out += fmt::format(
             " {} events after the last checkpoint are not signed yet: whoever can write the log could "
             "have changed them.",
             unsigned_events());
-    if (checkpoints > 0 && !pinned)
+    if ((checkpoints > 0 || after > 0) && !pinned)
         out += " The key is the one that the log itself names (not pinned): compare it with what you know.";
     if (witness_notes == 0)
         out +=
@@ -46,6 +51,7 @@ std::string VerifyReport::summary() const {
             "was cut off.";
     else
         out += fmt::format(" A witness saw the first {}.", witnessed_events);
+    if (sealed_payloads > 0) out += fmt::format(" {} payloads are sealed.", sealed_payloads);
     if (erased_payloads > 0) out += fmt::format(" {} payloads were erased.", erased_payloads);
     if (open_calls > 0) out += fmt::format(" {} calls were begun and have no end on the record.", open_calls);
     if (clock_steps_back > 0) out += fmt::format(" The wall clock went back {} times.", clock_steps_back);
@@ -55,6 +61,7 @@ std::string VerifyReport::summary() const {
 Object VerifyReport::to_json() const {
     Object out{{"verdict", to_string(verdict())},
                {"chain", chain_id},
+               {"after", after},
                {"events", events},
                {"checkpoints", checkpoints},
                {"signed_events", signed_events},
@@ -62,6 +69,7 @@ Object VerifyReport::to_json() const {
                {"witness_notes", witness_notes},
                {"witnessed_events", witnessed_events},
                {"payloads", payloads},
+               {"sealed_payloads", sealed_payloads},
                {"erased_payloads", erased_payloads},
                {"clock_steps_back", clock_steps_back},
                {"boots", boots},

@@ -28,6 +28,17 @@ tl::unexpected<Error> no_such_event(std::uint64_t sequence) {
                 {{"reason", "not_found"}, {"sequence", sequence}});
 }
 
+// Whoever asks for what is not here any more is told where it is.
+std::optional<Error> if_archived(AuditReader& reader, std::uint64_t sequence) {
+    const auto head = reader.archived();
+    if (!head || !*head) return std::nullopt;
+    const auto note = parse_checkpoint((*head)->note);
+    if (!note || sequence > note->checkpoint.size) return std::nullopt;
+    return Error(ErrorCode::denied,
+                 fmt::format("Event {} is archived. `callgate audit segments` says in which file it is.", sequence),
+                 {{"reason", "archived"}, {"sequence", sequence}, {"archived", note->checkpoint.size}});
+}
+
 // An event that cannot be read is told with its bytes: somebody looks for a reason.
 Object event_json(const AuditRow& row, std::span<const StoredPayload> payloads) {
     auto event = read_event(row.bytes, payloads);
@@ -172,7 +183,10 @@ Result<Value> show(Asked& asked) {
                            {"erased", std::move(erased)}};
         });
     if (!read) return tl::unexpected(std::move(read.error()));
-    if (!shown) return no_such_event(sequence);
+    if (!shown) {
+        if (auto archived = if_archived(**reader, sequence)) return tl::unexpected(std::move(*archived));
+        return no_such_event(sequence);
+    }
     return Value(std::move(*shown));
 }
 
@@ -207,7 +221,9 @@ public:
     ExportVisitor(Asked& asked, bool cef, std::uint64_t from, std::uint64_t to)
         : meanwhile_(asked.meanwhile), writer_(asked.meanwhile), cef_(cef), from_(from), to_(to) {}
 
-    bool header(std::string_view chain) { return cef_ || writer_.write(header_line(chain)); }
+    bool header(std::string_view chain, const std::optional<SignedHead>& after) {
+        return cef_ || writer_.write(header_line(chain, after));
+    }
     bool event(const AuditRow& row, std::span<const StoredPayload> payloads) override {
         ++events_;
         if (row.sequence % kBatch == 0 && !meanwhile_.progress(row.sequence - from_, to_ - from_))
@@ -252,8 +268,10 @@ Result<Value> export_all(Asked& asked) {
     const auto size = (*reader)->size();
     if (!size) return tl::unexpected(size.error());
     const std::uint64_t end = std::max(from, std::min(last.value_or(*size), *size) + 1);
+    const auto head = (*reader)->archived();
+    if (!head) return tl::unexpected(head.error());
     ExportVisitor visitor(asked, format == "cef", from, end);
-    if (visitor.header((*reader)->chain_id())) {
+    if (visitor.header((*reader)->chain_id(), from == 1 ? *head : std::nullopt)) {
         auto walked = walk_audit(**reader, from, end, visitor);
         if (!walked) return tl::unexpected(std::move(walked.error()));
     }
@@ -270,18 +288,22 @@ Result<Value> prove(Asked& asked) {
     const auto size = (*reader)->size();
     if (!size) return tl::unexpected(size.error());
     if (sequence > *size) return no_such_event(sequence);
+    if (auto refused = if_archived(**reader, sequence)) return tl::unexpected(std::move(*refused));
     return as_answer(prove_event(**reader, sequence));
 }
 
 // The checkpoint of exactly this size, if there is one.
 Result<std::optional<std::string>> checkpoint_of(AuditReader& reader, std::uint64_t size) {
-    auto notes = reader.checkpoints();
-    if (!notes) return tl::unexpected(std::move(notes.error()));
-    for (std::string& note : *notes) {
-        const auto read = parse_checkpoint(note);
-        if (read && read->checkpoint.size == size) return std::optional(std::move(note));
+    constexpr std::size_t kAtOnce = 1'000;
+    for (std::uint64_t place = 0;;) {
+        auto notes = reader.checkpoints(place, kAtOnce);
+        if (!notes) return tl::unexpected(std::move(notes.error()));
+        if (notes->empty()) return std::nullopt;
+        for (std::string& note : *notes) {
+            const auto read = parse_checkpoint(note);
+            if (read && read->checkpoint.size == size) return std::optional(std::move(note));
+        }
     }
-    return std::nullopt;
 }
 
 Result<Value> prove_growth(Asked& asked) {
@@ -324,6 +346,38 @@ Result<Value> rotate_key(Asked& asked) {
     return as_answer(asked.operations.rotate_audit_key(asked.asker.name));
 }
 
+Result<Value> archive(Asked& asked) {
+    ArchiveRequest request;
+    request.directory = asked.members.text_or("directory", {}, kLongestPath);
+    if (!request.directory.empty() && !request.directory.starts_with('/'))
+        asked.members.refuse("directory", "must begin with /");
+    request.keep_events = asked.members.number_or("keep", 0, 0, kLastNumber);
+    request.at_least = asked.members.number_or("at_least", 1, 1, kLastNumber);
+    request.max_events = asked.members.number_or("max_events", request.max_events, 1, kLastNumber);
+    if (const auto age = asked.members.number_if("older_than_s", 0, 3'153'600'000))
+        request.older_than = std::chrono::seconds(*age);
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    request.by = asked.asker.name;
+    return as_answer(asked.operations.archive_audit(request, asked.meanwhile.progress));
+}
+
+Result<Value> segments(Asked& asked) {
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    return as_answer(asked.operations.audit_segments());
+}
+
+Result<Value> erase(Asked& asked) {
+    const std::string call = asked.members.text("call");
+    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    const auto id = base::parse_uuid(call);
+    if (!id) return tl::unexpected(id.error());
+    const auto erased = asked.operations.erase_payloads(id->bytes, asked.asker.name);
+    if (!erased) return tl::unexpected(erased.error());
+    const auto archived = asked.operations.audit_segments();
+    if (!archived) return tl::unexpected(archived.error());
+    return Value{{"erased", *erased}, {"archived", archived->at("archived")}};
+}
+
 }  // namespace
 
 std::span<const Verb> audit_verbs() noexcept {
@@ -335,6 +389,9 @@ std::span<const Verb> audit_verbs() noexcept {
                                           Verb{"audit.prove", prove},
                                           Verb{"audit.prove_growth", prove_growth},
                                           Verb{"audit.checkpoint", checkpoint},
+                                          Verb{"audit.segments", segments},
+                                          Verb{"audit.erase", erase, quick, owner},
+                                          Verb{"audit.archive", archive, lengthy, process},
                                           Verb{"audit.rotate_key", rotate_key, quick, process}};
     return kVerbs;
 }

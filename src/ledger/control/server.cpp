@@ -64,6 +64,7 @@ struct ControlServer::Exchange {
 struct ControlServer::Connection {
     std::uint64_t id = 0;
     os::Fd fd;
+    uid_t uid = 0;
     Asker asker;
     MessageReader in{request_limits()};
     std::string out;
@@ -219,6 +220,11 @@ void ControlServer::take_connections() {
     }
 }
 
+std::size_t ControlServer::connections_of(uid_t user) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(connections_, [&](const auto& one) { return one.second.uid == user; }));
+}
+
 void ControlServer::admit(os::Fd fd) {
     Connection made;
     made.id = ++last_connection_;
@@ -239,6 +245,14 @@ void ControlServer::admit(os::Fd fd) {
                         fmt::format("The owner of the ledger already serves {} others. Try again.",
                                     options_.max_connections),
                         {{"reason", "too_many_connections"}, {"max", options_.max_connections}});
+    } else if (connections_of(peer->uid) >= options_.max_connections_per_user) {
+        refusal = Error(ErrorCode::unavailable,
+                        fmt::format("The owner of the ledger already serves {} connections of yours. Close "
+                                    "some, or try again.",
+                                    options_.max_connections_per_user),
+                        {{"reason", "too_many_connections"},
+                         {"max", options_.max_connections_per_user},
+                         {"user", peer->uid}});
     }
     if (refusal) {
         counts_.refused.fetch_add(1);
@@ -248,6 +262,7 @@ void ControlServer::admit(os::Fd fd) {
         return;
     }
     counts_.connections.fetch_add(1);
+    made.uid = peer->uid;
     made.asker = asker_of(*peer, is_owner);
     made.deadline = clock_.monotonic_now() + options_.request_timeout;
     connections_.emplace(made.id, std::move(made));

@@ -3,8 +3,8 @@
 // The kernel says who connects: the user whose ledger it is, root, and whom the options name; everybody else
 // gets one refusal. Files are made only for the user that this process runs as, and for root. One thread
 // moves all bytes and never waits for a peer; verbs run on a few others, and those that read the whole ledger
-// on threads of their own, so that an approval never waits for a check. Everything is bounded: connections,
-// one request at a time on each, the time a request or a reader may take. When a peer hangs up, its long work
+// on threads of their own, so that an approval never waits for a check. Everything is bounded: connections, in
+// all and of each user, one request at a time on each, the time a request or a reader may take. When a peer hangs up, its long work
 // is called off.
 //
 // Threads: start() and stop() on one thread at a time. Must end before the ledger does.
@@ -39,6 +39,7 @@ struct ControlOptions {
     std::vector<gid_t> gids;
     mode_t permissions = 0600;  ///< of the socket; others reach it only if this and the directory let them
     std::size_t max_connections = 64;
+    std::size_t max_connections_per_user = 24;  ///< so that none of several keeps the others out
     std::size_t quick_threads = 2;
     std::size_t lengthy_threads = 2;
     std::chrono::milliseconds request_timeout{60'000};  ///< from the last answer to the whole next request
@@ -87,6 +88,7 @@ private:
     int next_timeout() const;
     void take_connections();
     void admit(os::Fd fd);
+    std::size_t connections_of(uid_t user) const;
     void deliver();
     void read_from(Connection& connection);
     void write_to(Connection& connection);

@@ -306,6 +306,32 @@ TEST(ControlServer, TooManyAtOnceAreToldSo) {
     }
 }
 
+TEST(ControlServer, OneUserKeepsNoOtherOut) {
+    Served served;
+    ControlOptions options;
+    options.max_connections = 8;
+    options.max_connections_per_user = 2;
+    options.uids = {4'711};
+    std::atomic<uid_t> who{4'711};
+    options.peer_of = [&who](const os::Fd&) -> Result<os::PeerCredentials> {
+        os::PeerCredentials peer;
+        peer.uid = who.load();
+        return peer;
+    };
+    served.start(options);
+    std::vector<ControlClient> inside;
+    for (int i = 0; i < 2; ++i) {
+        inside.push_back(served.client());
+        EXPECT_TRUE(inside.back().ask({{"verb", "ping"}}));
+    }
+    const auto third = served.client().ask({{"verb", "ping"}});
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().details.at("reason"), "too_many_connections");
+    EXPECT_EQ(third.error().details.at("user"), 4'711);
+    who = ::geteuid();
+    EXPECT_TRUE(served.client().ask({{"verb", "ping"}}));
+}
+
 TEST(ControlServer, ManyClientsAtOnceEachGetTheirOwnAnswers) {
     Served served;
     for (std::uint64_t i = 0; i < 8; ++i)

@@ -105,6 +105,9 @@ Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database data
     auto chain = reader->database_.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
     if (!chain) return tl::unexpected(std::move(chain.error()));
     reader->chain_id_ = std::move(*chain);
+    auto segment = last_segment(reader->database_);
+    if (!segment) return tl::unexpected(std::move(segment.error()));
+    reader->segment_ = std::move(*segment);
     Preparing all(reader->database_);
     all.add(reader->size_, "SELECT max(seq) FROM audit");
     all.add(reader->rows_, "SELECT seq, event, hash FROM audit WHERE seq >= ?1 AND seq < ?2 ORDER BY seq");
@@ -115,7 +118,8 @@ Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database data
     all.add(reader->payloads_,
             "SELECT seq, field, salt, body, call_id FROM audit_payloads JOIN audit USING(seq) WHERE seq >= "
             "?1 AND seq < ?2 ORDER BY seq, field");
-    all.add(reader->checkpoints_, "SELECT note FROM checkpoints ORDER BY size");
+    all.add(reader->checkpoints_,
+            "SELECT note, size FROM checkpoints WHERE size > ?1 ORDER BY size LIMIT ?2");
     all.add(reader->latest_, "SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1");
     if (auto done = all.done(); !done) return tl::unexpected(std::move(done.error()));
     return reader;
@@ -126,7 +130,7 @@ Result<std::uint64_t> SqliteAuditReader::size() {
     if (!found) return tl::unexpected(std::move(found.error()));
     const auto size = *found ? static_cast<std::uint64_t>(size_.integer(0)) : 0;
     size_.reset();
-    return size;
+    return std::max(size, archived_events());
 }
 
 Result<std::vector<AuditRow>> SqliteAuditReader::rows(std::uint64_t from, std::uint64_t to) {
@@ -140,13 +144,31 @@ Result<std::vector<AuditRow>> SqliteAuditReader::rows(std::uint64_t from, std::u
     });
 }
 
+// Of the archived ones, those of the last tile and the last of all are still known: more is needed neither to
+// go on with the tree nor to prove what comes after.
 Result<std::vector<Sha256Digest>> SqliteAuditReader::hashes(std::uint64_t from, std::uint64_t to) {
+    std::vector<Sha256Digest> all;
+    const std::uint64_t archived = archived_events();
+    if (from <= archived && from < to) {
+        const std::uint64_t known = archived - segment_->tail.size();
+        for (; from <= archived && from < to; ++from) {
+            if (from > known)
+                all.push_back(segment_->tail[static_cast<std::size_t>(from - known - 1)]);
+            else if (from == archived)
+                all.push_back(segment_->head.hash);
+            else
+                return all;
+        }
+    }
     hashes_.bind(1, as_integer(from)).bind(2, as_integer(to));
-    return collect<Sha256Digest>(hashes_, [](const Statement& row) -> Result<Sha256Digest> {
+    auto stored = collect<Sha256Digest>(hashes_, [](const Statement& row) -> Result<Sha256Digest> {
         Sha256Digest out{};
         if (!copy_bytes(row.blob(0), out)) return damaged_record("an audit event");
         return out;
     });
+    if (!stored || all.empty()) return stored;
+    all.insert(all.end(), stored->begin(), stored->end());
+    return all;
 }
 
 Result<std::vector<TreeNode>> SqliteAuditReader::nodes(int level, std::uint64_t from, std::uint64_t to) {
@@ -168,6 +190,12 @@ Result<std::vector<PayloadRow>> SqliteAuditReader::payloads(std::uint64_t from, 
         out.payload.field = row.text(1);
         CallId call_id{};
         if (!copy_bytes(row.blob(4), call_id)) return damaged_record("an audit event");
+        if (sealed_) {
+            if (!copy_bytes(row.blob(2), out.payload.salt)) return damaged_record("an audit payload");
+            out.payload.bytes = row.blob(3);
+            out.payload.sealed = true;
+            return out;
+        }
         auto plain = unseal_payload(*key_, call_id, out.payload.field, row.blob(3));
         if (!plain || !copy_bytes(row.blob(2), out.payload.salt)) return damaged_record("an audit payload");
         out.payload.bytes = std::move(*plain);
@@ -175,17 +203,21 @@ Result<std::vector<PayloadRow>> SqliteAuditReader::payloads(std::uint64_t from, 
     });
 }
 
-Result<std::vector<std::string>> SqliteAuditReader::notes(Statement& query) {
-    return collect<std::string>(
-        query, [](const Statement& row) -> Result<std::string> { return std::string(row.text(0)); });
+Result<std::vector<std::string>> SqliteAuditReader::checkpoints(std::uint64_t& place, std::size_t limit) {
+    checkpoints_.bind(1, as_integer(place)).bind(2, as_integer(limit));
+    return collect<std::string>(checkpoints_, [&](const Statement& row) -> Result<std::string> {
+        place = static_cast<std::uint64_t>(row.integer(1));
+        return std::string(row.text(0));
+    });
 }
 
-Result<std::vector<std::string>> SqliteAuditReader::checkpoints() {
-    return notes(checkpoints_);
+Result<std::optional<SignedHead>> SqliteAuditReader::archived() {
+    return segment_ ? std::optional(segment_->head) : std::nullopt;
 }
 
 Result<std::optional<std::string>> SqliteAuditReader::latest_checkpoint() {
-    auto all = notes(latest_);
+    auto all = collect<std::string>(
+        latest_, [](const Statement& row) -> Result<std::string> { return std::string(row.text(0)); });
     if (!all) return tl::unexpected(std::move(all.error()));
     if (all->empty()) return std::nullopt;
     return std::optional(std::move(all->front()));

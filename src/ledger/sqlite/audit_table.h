@@ -22,6 +22,7 @@
 #include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
 #include "ledger/sqlite/prepared.h"
+#include "ledger/sqlite/segment_table.h"
 
 namespace callgate::ledger {
 
@@ -56,8 +57,17 @@ public:
     Result<std::vector<Sha256Digest>> hashes(std::uint64_t from, std::uint64_t to) override;
     Result<std::vector<TreeNode>> nodes(int level, std::uint64_t from, std::uint64_t to) override;
     Result<std::vector<PayloadRow>> payloads(std::uint64_t from, std::uint64_t to) override;
-    Result<std::vector<std::string>> checkpoints() override;
+    Result<std::vector<std::string>> checkpoints(std::uint64_t& place, std::size_t limit) override;
     Result<std::optional<std::string>> latest_checkpoint() override;
+    Result<std::optional<SignedHead>> archived() override;
+    /// How many, as of when this was made.
+    std::uint64_t archived_events() const noexcept { return segment_ ? segment_->last : 0; }
+
+    /// Payloads are told as they are stored, from now on.
+    void keep_sealed() noexcept { sealed_ = true; }
+    /// Lives as long as this does: what is archived meanwhile must not go before.
+    void hold(std::shared_ptr<const void> token) { held_ = std::move(token); }
+    Database& database() noexcept { return database_; }
 
     /// Oldest first.
     Result<std::vector<AuditEvent>> events(const AuditSelection& which);
@@ -65,11 +75,13 @@ public:
 private:
     SqliteAuditReader(Database database, const base::SealKey& key)
         : database_(std::move(database)), key_(&key) {}
-    Result<std::vector<std::string>> notes(Statement& query);
 
     Database database_;
     const base::SealKey* key_;
     std::string chain_id_;
+    std::optional<SegmentRow> segment_;  // the newest that was archived
+    bool sealed_ = false;
+    std::shared_ptr<const void> held_;
     Statement size_, rows_, hashes_, nodes_, payloads_, checkpoints_, latest_;
 };
 

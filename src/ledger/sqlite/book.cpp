@@ -24,6 +24,17 @@ Result<void> Book::store_end() {
     return audit.set_mark(chain_.head());
 }
 
+Result<void> Book::store_clocks() {
+    auto put = database_->prepare(
+        "INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1), ('latest', ?2), ('clocks', ?3)");
+    if (!put) return tl::unexpected(std::move(put.error()));
+    const ClocksReached now = time_->reached();
+    const std::string rest = now.text();
+    auto done = put->bind(1, micros(now.lived)).bind(2, micros(now.latest)).bind(3, rest).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
 Result<bool> Book::make_room_for_approval() {
     constexpr std::chrono::seconds kBetweenCounts{1};  // those that expire meanwhile can wait
     if (open_approvals_ >= kept_.max_open_approvals) {

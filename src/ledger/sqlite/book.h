@@ -38,7 +38,7 @@ struct Retention {
 
 /// Whether a call was begun longer ago than outcomes are kept.
 inline bool is_stale(const CallRow& row, const LedgerTime& time, const Retention& kept) {
-    return row.created_at + kept.key_ttl <= time.latest();
+    return time.may_be_older(row.lived_at, row.created_at, kept.key_ttl);
 }
 
 class Book {
@@ -91,6 +91,9 @@ public:
         bool approvals_changed = false;
     };
     News& news() noexcept { return news_; }
+
+    /// Where the ledger's clocks have come to, for the next start.
+    Result<void> store_clocks();
 
     void begin() {
         head_before_ = chain_.head();

@@ -96,6 +96,7 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     call.result_ref = row.integer(20);
     call.holds_key = row.integer(21) != 0;
     if (!row.is_null(22) && !copy_bytes(row.blob(22), out.runs_as)) return damaged_record("a call");
+    out.lived_at = row.is_null(23) ? out.created_at : time_of(row.integer(23));
     return call;
 }
 
@@ -155,8 +156,10 @@ Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::
 }
 
 Result<std::vector<StoredCall>> CallTable::unfinished_before(base::WallTime begun, std::size_t limit) {
-    auto query = database_->prepare(select_calls(fmt::format(
-        "WHERE {} AND state <> 'unknown' AND created_at <= ?1 ORDER BY call_id LIMIT ?2", kIsOpen)));
+    auto query = database_->prepare(
+        select_calls(fmt::format("WHERE {} AND state <> 'unknown' AND coalesce(lived_at, created_at) <= ?1 "
+                                 "ORDER BY call_id LIMIT ?2",
+                                 kIsOpen)));
     if (!query) return tl::unexpected(std::move(query.error()));
     return many(query->bind(1, micros(begun)).bind(2, static_cast<std::int64_t>(limit)));
 }
@@ -224,7 +227,8 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
         .bind(14, static_cast<std::int64_t>(row.policy_rev))
         .bind(15, row.approval_id)
         .bind(16, row.action)
-        .bind(18, micros(row.created_at));
+        .bind(18, micros(row.created_at))
+        .bind(19, micros(row.lived_at));
     std::string arguments;
     if (row.effect == EffectClass::verify && row.arguments) {  // only a probe needs them
         arguments = base::seal(*key_, kArguments, bytes_of(row.call_id), json::write(*row.arguments));

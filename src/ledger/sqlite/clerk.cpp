@@ -45,7 +45,7 @@ Result<Found> find_by_key(Book& book, const KeyScope& key, const base::Sha256Dig
     if (key.key.empty()) return found;
     auto stored = book.calls.by_key(hash);
     if (!stored) return pass_on(stored.error());
-    const base::WallTime now = book.time().steady();
+    const base::WallTime now = book.time().lived();
     if (*stored && (*stored)->row.expires_at != base::WallTime() && (*stored)->row.expires_at <= now) {
         const auto until = (*stored)->row.expires_at + book.kept().tombstone_ttl;
         if (auto done = book.calls.bury(**stored, until); !done) return pass_on(done.error());
@@ -63,7 +63,7 @@ Result<Found> find_by_key(Book& book, const KeyScope& key, const base::Sha256Dig
 /// When an end is no longer of use. Unknown ones stay until somebody resolves them.
 std::optional<base::WallTime> expiry_of(const Book& book, const CallRow& row) {
     if (!is_end(row.state) || row.state == CallState::unknown) return std::nullopt;
-    return book.time().steady() + book.kept().key_ttl;
+    return book.time().lived() + book.kept().key_ttl;
 }
 
 Result<void> store_end(Book& book, const StoredCall& before, const CallRow& after, bool released,
@@ -175,6 +175,7 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
         row.approval_id = request.approval->id;
     }
     if (decision.store == ClaimDecision::Store::insert) {
+        row.lived_at = book_->time().lived();
         auto inserted = book_->calls.insert(row, row.key.key.empty() ? nullptr : &hash);
         if (!inserted) return pass_on(inserted.error());
         if (!*inserted) {  // an approval was perhaps used above: all of it is undone
@@ -449,7 +450,7 @@ Result<Clerk::Recovered> Clerk::take_over_orphans(const CallId& after, std::size
 
 Result<std::int64_t> Clerk::collect(std::size_t limit) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_gc");
-    const base::WallTime now = book_->time().steady();
+    const base::WallTime now = book_->time().lived();
     auto calls = book_->calls.bury_due(now, now + book_->kept().tombstone_ttl, limit);
     if (!calls) return calls;
     auto approvals = book_->approvals.drop_old(now - book_->kept().approval_ttl, limit);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "os/system_error.h"
+
 namespace callgate::ledger {
 
 namespace {
@@ -15,7 +17,10 @@ struct Explanation {
     std::string_view advice;
 };
 
-Explanation explain(int code) {
+constexpr Explanation kFull{"disk_full",
+                            "There is no space left on the device. Free some: service returns by itself."};
+
+Explanation explain(int code, int system_error) {
     if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) {
         return {"sync_failed",
                 "The disk did not confirm what was written. Look after the disk, then start again: the "
@@ -25,10 +30,12 @@ Explanation explain(int code) {
         return {"symbolic_link",
                 "The ledger's file is a symbolic link, which is not followed. Put the file itself there."};
     }
+    // SQLite says so of its file; of its log's index, a user's share or a new file it only says that it
+    // failed.
+    const bool failed = (code & 0xFF) == SQLITE_IOERR || (code & 0xFF) == SQLITE_CANTOPEN;
+    if (failed && os::is_disk_full(system_error)) return kFull;
     switch (code & 0xFF) {
-        case SQLITE_FULL:
-            return {"disk_full",
-                    "There is no space left on the device. Free some: service returns by itself."};
+        case SQLITE_FULL: return kFull;
         case SQLITE_READONLY:
             return {"read_only", "The ledger's file or directory may not be written. Change that."};
         case SQLITE_BUSY:
@@ -69,7 +76,9 @@ void require(int code) {
 
 Error sqlite_error(sqlite3* connection, int code, std::string_view operation) {
     const int extended = connection != nullptr ? sqlite3_extended_errcode(connection) : code;
-    const Explanation explanation = explain((extended & 0xFF) == (code & 0xFF) ? extended : code);
+    const Explanation explanation =
+        explain((extended & 0xFF) == (code & 0xFF) ? extended : code,
+                connection != nullptr ? sqlite3_system_errno(connection) : 0);
     const char* words = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
     return Error(ErrorCode::ledger_unavailable,
                  fmt::format("The ledger could not {}: {}. {}", operation, words, explanation.advice),

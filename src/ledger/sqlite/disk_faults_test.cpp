@@ -4,6 +4,7 @@
 
 #include "base/failpoint.h"
 #include "ledger/sqlite/durable_testing.h"
+#include "os/faulty_file_ops.h"
 
 namespace callgate::ledger::testing {
 namespace {
@@ -263,6 +264,37 @@ TEST(DiskFaults, OneThatFailsByItselfTakesNoOtherOfItsCommitWithIt) {
 }
 
 #endif
+
+TEST(DiskFaults, AUsedUpShareOfTheDiskIsCalledAFullDiskAndServiceReturns) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    desk.vfs.inject(Op::write, File::log, Fault::quota, 1, true);
+    const auto failed = desk.claim(1, "k1").error;
+    ASSERT_EQ(reason_of(failed), "disk_full");
+    ASSERT_FALSE(is_stopped(failed));
+    desk.vfs.clear();
+    while (desk.claim(2, "k2").error) std::this_thread::yield();
+    EXPECT_EQ(desk.state_of(2), CallState::dispatched);
+}
+
+TEST(DiskFaults, AStartWithoutRoomSaysSo) {
+    for (const os::FileOp op : {os::FileOp::mkdir, os::FileOp::open}) {
+        for (const int error : {ENOSPC, EDQUOT}) {
+            os::RealFileOps real;
+            auto files = std::make_shared<os::FaultyFileOps>(real);
+            files->inject(op, os::FileFault::fail_with(error), 1, true);
+            Desk desk([&](SqliteOptions& options) { options.files = files; });
+            const auto refused = desk.open();
+            ASSERT_TRUE(refused);
+            EXPECT_EQ(reason_of(refused), "disk_full") << refused->message;
+        }
+    }
+    os::RealFileOps real;
+    auto files = std::make_shared<os::FaultyFileOps>(real);
+    files->inject(os::FileOp::open, os::FileFault::fail_with(ENOSPC), 2, true);
+    Desk desk([&](SqliteOptions& options) { options.files = files; });
+    EXPECT_EQ(reason_of(desk.open()), "disk_full");
+}
 
 }  // namespace
 }  // namespace callgate::ledger::testing

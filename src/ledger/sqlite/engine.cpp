@@ -9,9 +9,11 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "ledger/digest.h"
+#include "ledger/own_events.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/log_check.h"
 #include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/segment_table.h"
 #include "os/files.h"
 #include "os/system_error.h"
 #include "secrets/key_source.h"
@@ -64,11 +66,25 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
     e.find_witnesses();
     // What has expired goes by itself, a little at a time.
-    const auto tidy_up = [](Clerk& clerk) -> Result<bool> {
+    const auto tidy_up = [&e](Clerk& clerk) -> Result<bool> {
         constexpr std::size_t kAtOnce = 200;
         auto gone = clerk.collect(kAtOnce);
         if (!gone) return tl::unexpected(std::move(gone.error()));
-        return *gone >= static_cast<std::int64_t>(kAtOnce);
+        bool more = *gone >= static_cast<std::int64_t>(kAtOnce);
+        if (e.audit_readers.use_count() == 1) {
+            auto archived = drop_archived(clerk.book().database(), kAtOnce);
+            if (!archived) return tl::unexpected(std::move(archived.error()));
+            more = more || *archived != 0;
+        }
+        // A file that is mostly empty gets smaller; a little room is used again soon.
+        auto pages = free_pages(clerk.book().database());
+        if (!pages) return tl::unexpected(std::move(pages.error()));
+        if (pages->can_shrink && pages->free > 1'000 && pages->free > pages->all / 4) {
+            if (auto done = shrink(clerk.book().database(), kAtOnce); !done)
+                return tl::unexpected(std::move(done.error()));
+            more = true;
+        }
+        return more;
     };
     e.writer = std::make_unique<Writer>(
         *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary,
@@ -89,7 +105,8 @@ Result<void> SqliteLedger::Engine::open_database() {
     if ((!there || there->size == 0) && has_signed()) return lost();
     if (!there) {
         if (auto made = files.open(path(), os::OpenMode::create_exclusive); !made) {
-            return refused("not_writable",
+            const bool full = os::is_disk_full(os::error_number(made.error()));
+            return refused(full ? "disk_full" : "not_writable",
                            fmt::format("The ledger's file cannot be made. {}", made.error().message));
         }
     }
@@ -107,6 +124,8 @@ Result<void> SqliteLedger::Engine::open_database() {
     auto fit = check_identity(database);
     if (fit && alone) fit = check_log(*alone, database);
     if (!fit) return alone ? blame_log(std::move(fit)) : fit;
+    // Only before the first table is made; an older file can use its room again, and gives none back.
+    if (auto set = database.execute("PRAGMA auto_vacuum = INCREMENTAL"); !set) return set;
     if (auto set = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
                                     "wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = "
                                     "0; PRAGMA cache_size = -16384;");
@@ -195,8 +214,9 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     auto clean = database.integer_of("SELECT value FROM meta WHERE name = 'clean'");
     auto reached = database.integer_of("SELECT value FROM meta WHERE name = 'reached'");
     auto latest = database.integer_of("SELECT value FROM meta WHERE name = 'latest'");
+    auto clocks = database.text_of("SELECT value FROM meta WHERE name = 'clocks'");
     auto boots = database.integer_of("SELECT value FROM meta WHERE name = 'boots'");
-    for (const auto* text : {&chain, &sealed_under}) {
+    for (const auto* text : {&chain, &sealed_under, &clocks}) {
         if (!*text) return tl::unexpected(text->error());
     }
     for (const auto* number : {&clean, &reached, &latest, &boots}) {
@@ -213,7 +233,15 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     chain_id_ = fresh ? random_id(*options.rng) : *chain;
     recovery.unclean = !fresh && *clean == 0;
     boots_ = static_cast<std::uint64_t>(*boots) + 1;
-    time.emplace(*options.clock, time_of(*reached), time_of(*latest));
+    std::optional<ClocksReached> last;
+    if (*reached != 0) {
+        last.emplace();
+        last->lived = time_of(*reached);
+        last->latest = time_of(*latest);
+        // A file that does not say more was written before anybody asked how long the machine was up.
+        if (!last->read(*clocks)) last->wall = last->lived;
+    }
+    time.emplace(*options.clock, last);
     if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
     Result<void> done = put_meta("chain_id", chain_id_);
     if (done) done = put_meta("key_id", key->id());
@@ -287,7 +315,7 @@ Result<void> SqliteLedger::Engine::begin_chain() {
                  options.kept);
     if (auto ready = book->prepare(); !ready) return ready;
     clerk.emplace(*book, [this](OwnerId owner) { return is_alive(owner); });
-    notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), nullptr);
+    notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), *time);
     recorded = book->chain().head().size();
     return {};
 }
@@ -295,6 +323,11 @@ Result<void> SqliteLedger::Engine::begin_chain() {
 // The first event of a log names its key; a later start only says that it is one.
 Result<void> SqliteLedger::Engine::record_opening() {
     if (book->chain().head().size() != 0) {
+        if (time->jump_at_start()) {
+            auto told = book->record(event_of_clock_jump(*time->jump_at_start()));
+            if (!told) return tl::unexpected(std::move(told.error()));
+            if (auto stored = book->store_clocks(); !stored) return stored;
+        }
         if (options.in_passing && !recovery.unclean) return {};
         auto number =
             book->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
@@ -379,10 +412,8 @@ void SqliteLedger::Engine::close() {
             CALLGATE_FAILPOINT_RETURN("ledger.before_close");
             auto note = notary->sign(at.book());
             if (!note) return tl::unexpected(std::move(note.error()));
-            if (auto put = put_meta("reached", micros(time->steady())); !put)
-                return tl::unexpected(std::move(put.error()));
-            if (auto put = put_meta("latest", micros(time->latest())); !put)
-                return tl::unexpected(std::move(put.error()));
+            if (auto stored = at.book().store_clocks(); !stored)
+                return tl::unexpected(std::move(stored.error()));
             // A file that was not looked through to its end, or is damaged, is looked at again.
             const bool sound = health == Health::sound;
             if (auto put = put_meta("clean", sound ? 1 : 0); !put)

@@ -87,6 +87,10 @@ public:
     void stop_waiting(const base::Sha256Digest& key, const Waiter& waiter);
     void tell(Book::News&& news);
 
+    std::mutex archive_mutex;  ///< one archives at a time
+    /// Held by everybody who reads the audit for long: what is archived goes when nobody does.
+    std::shared_ptr<const int> audit_readers = std::make_shared<const int>(0);
+
     std::atomic<std::uint64_t> approvals_version{1};
     std::atomic<std::uint64_t> recorded{0};  ///< events on the disk
 

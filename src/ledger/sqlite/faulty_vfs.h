@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -34,6 +35,7 @@ public:
         full,   ///< no space left; for a call that needs none, as `error`
         half,   ///< a part of a write, then no space is left
         torn,   ///< a part of a write, then the disk breaks
+        quota,  ///< the user's share is used up: SQLite takes that for a broken disk
     };
 
     FaultyVfs() : inner_(sqlite3_vfs_find(nullptr)), vfs_(*inner_) {
@@ -161,11 +163,12 @@ private:
     int part_of(int size) const { return static_cast<int>(static_cast<std::uint64_t>(size) * eighths_ / 8); }
 
     static int code_of(Op op, Fault fault) {
+        if (fault == Fault::quota) errno = EDQUOT;
         switch (op) {
             case Op::open: return SQLITE_CANTOPEN;
             case Op::read: return SQLITE_IOERR_READ;
             case Op::write:
-                return fault == Fault::error || fault == Fault::torn ? SQLITE_IOERR_WRITE : SQLITE_FULL;
+                return fault == Fault::full || fault == Fault::half ? SQLITE_FULL : SQLITE_IOERR_WRITE;
             case Op::truncate: return SQLITE_IOERR_TRUNCATE;
             case Op::sync: return SQLITE_IOERR_FSYNC;
             case Op::remove: return SQLITE_IOERR_DELETE;

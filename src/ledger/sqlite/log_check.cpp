@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "ledger/audit/chain.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/segment_table.h"
 
 namespace callgate::ledger {
 
@@ -76,25 +77,43 @@ Result<void> check_log(const FileAlone& alone, Database& with_log) {
     if (!mark) return tl::unexpected(std::move(mark.error()));
     // A log that the file has had before is over: the file has the mark of a later one.
     if (alone.mark && (!*mark || (*mark)->events < alone.mark->events)) return foreign_log();
+    // What the log has archived is not there any more: it goes on from the head that the segment left.
+    auto segment = with_log.integer_of("SELECT count(*) FROM sqlite_schema WHERE name = 'audit_segments'");
+    if (!segment) return tl::unexpected(std::move(segment.error()));
+    std::optional<SegmentRow> archived;
+    if (*segment != 0) {
+        auto newest = last_segment(with_log);
+        if (!newest) return tl::unexpected(std::move(newest.error()));
+        archived = std::move(*newest);
+    }
+    std::uint64_t known = alone.events;
+    base::Sha256Digest last = known == 0 ? empty_head(alone.chain_id).hash : alone.last;
+    if (archived && archived->last >= known) {
+        known = archived->last;
+        last = archived->head.hash;
+    }
+    const bool is_there = known != 0 && !(archived && archived->last == known);
     auto events = with_log.prepare("SELECT seq, hash, event FROM audit WHERE seq >= ?1 ORDER BY seq");
     if (!events) return tl::unexpected(std::move(events.error()));
-    events->bind(1, static_cast<std::int64_t>(alone.events));
+    events->bind(1, static_cast<std::int64_t>(is_there ? known : known + 1));
     base::Sha256 hasher;
-    base::Sha256Digest last = alone.events == 0 ? empty_head(alone.chain_id).hash : alone.last;
-    for (std::uint64_t number = alone.events == 0 ? 1 : alone.events;; ++number) {
+    for (std::uint64_t number = is_there ? known : known + 1;; ++number) {
         auto found = events->step();
         if (!found) return tl::unexpected(std::move(found.error()));
         if (!*found) {
-            if (number <= alone.events) return foreign_log();
+            if (number <= known) return foreign_log();
             break;
         }
         base::Sha256Digest hash{};
         if (!copy_bytes(events->blob(1), hash)) return damaged_record("an audit event");
         if (static_cast<std::uint64_t>(events->integer(0)) != number) return foreign_log();
-        if (number != alone.events) last = next_hash(hasher, last, events->blob(2));
+        if (number != known) last = next_hash(hasher, last, events->blob(2));
         if (hash != last) return foreign_log();
     }
     if (!*mark || (*mark)->events == 0) return {};
+    if (archived && (*mark)->events < archived->last) return {};
+    if (archived && (*mark)->events == archived->last)
+        return (*mark)->hash == archived->head.hash ? Result<void>() : foreign_log();
     auto marked = with_log.prepare("SELECT hash FROM audit WHERE seq = ?1");
     if (!marked) return tl::unexpected(std::move(marked.error()));
     auto found = marked->bind(1, static_cast<std::int64_t>((*mark)->events)).step();

@@ -1,9 +1,12 @@
 #include "ledger/sqlite/log_vfs.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
+
+#include "os/system_error.h"
 
 namespace callgate::ledger {
 
@@ -28,11 +31,19 @@ Log& log_of(sqlite3_file* file) {
     return *reinterpret_cast<Log*>(file);
 }
 
+/// SQLite's own layer calls a device without room full, and a user's used up share a broken disk; later nobody
+/// can tell the two apart.
+int told(int code) noexcept {
+    const bool no_room = (code & 0xFF) == SQLITE_IOERR && os::is_disk_full(errno);
+    return no_room ? SQLITE_FULL : code;
+}
+
 /// What cannot be written stays, and is written before anything that comes later: SQLite was told that it is
 /// written, and may be told of the failure in a call after which it goes on.
 int write_gathered(Log& log) {
     if (log.count == 0) return SQLITE_OK;
-    const int code = log.methods().xWrite(log.below(), log.gathered, static_cast<int>(log.count), log.begin);
+    const int code =
+        told(log.methods().xWrite(log.below(), log.gathered, static_cast<int>(log.count), log.begin));
     if (code == SQLITE_OK) log.count = 0;
     return code;
 }
@@ -51,7 +62,7 @@ int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset)
         if (const int code = write_gathered(log); code != SQLITE_OK) return code;
     }
     if (log.gathered == nullptr || size > kMost)
-        return log.methods().xWrite(log.below(), bytes, size, offset);
+        return told(log.methods().xWrite(log.below(), bytes, size, offset));
     if (log.count == 0) log.begin = offset;
     std::memcpy(log.gathered + log.count, bytes, count);
     log.count += count;

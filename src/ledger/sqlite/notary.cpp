@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ledger/sqlite/columns.h"
+#include "ledger/own_events.h"
 
 namespace callgate::ledger {
 
@@ -14,18 +14,17 @@ Result<std::string> Notary::sign(Book& book) {
     std::string note = signer_.sign(size, book.chain().root());
     if (auto stored = book.audit.add_checkpoint(size, note); !stored)
         return tl::unexpected(std::move(stored.error()));
-    // Where the ledger's clocks had come to, for the next start.
-    auto reached = book.database().prepare(
-        "INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1), ('latest', ?2)");
-    if (!reached) return tl::unexpected(std::move(reached.error()));
-    auto written = reached->bind(1, micros(book.time().steady())).bind(2, micros(book.time().latest())).run();
-    if (!written) return tl::unexpected(std::move(written.error()));
+    if (auto stored = book.store_clocks(); !stored) return tl::unexpected(std::move(stored.error()));
     pending_size_ = size;
     pending_note_ = note;
     return note;
 }
 
 Result<void> Notary::before_commit(Clerk& clerk) {
+    if (const auto jump = watch_.look()) {
+        auto told = clerk.book().record(event_of_clock_jump(*jump));
+        if (!told) return tl::unexpected(std::move(told.error()));
+    }
     const std::uint64_t size = clerk.book().chain().head().size();
     seen_size_ = size;
     const bool due = size >= signed_size_ + kEvents ||
@@ -44,6 +43,7 @@ void Notary::committed(bool done) {
         seen_size_ = signed_size_;
         return;
     }
+    watch_.accept();
     if (rotating) signer_.rotated();
     if (note.empty()) return;
     signed_size_ = size;

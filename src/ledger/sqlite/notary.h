@@ -1,5 +1,6 @@
 // Signs the audit as it grows: a checkpoint with the commit that brings the thousandth event since the last,
-// or when a second has passed.
+// or when a second has passed. With the first commit after somebody has set the wall clock, that is on the
+// record, too.
 //
 // Threads: the writer's.
 #pragma once
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "ledger/audit/signer.h"
+#include "ledger/ledger_time.h"
 #include "ledger/sqlite/writer.h"
 
 namespace callgate::ledger {
@@ -20,8 +22,9 @@ public:
     /// After a checkpoint is on the disk: for those who keep a copy elsewhere. Must be quick.
     using OnCheckpoint = std::function<void(const std::string& note, std::uint64_t size)>;
 
-    Notary(AuditSigner signer, std::uint64_t signed_size, OnCheckpoint on_checkpoint)
-        : signer_(std::move(signer)), signed_size_(signed_size), on_checkpoint_(std::move(on_checkpoint)) {}
+    /// `time` must outlive this.
+    Notary(AuditSigner signer, std::uint64_t signed_size, const LedgerTime& time)
+        : signer_(std::move(signer)), signed_size_(signed_size), watch_(time) {}
 
     /// So long is the log on the disk: what is unsigned of it is signed when its time has come.
     void found(std::uint64_t size) noexcept { seen_size_ = size; }
@@ -49,6 +52,7 @@ private:
     std::uint64_t pending_size_ = 0;  // signed in the transaction under way
     std::string pending_note_;
     bool rotating_ = false;
+    ClockWatch watch_;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
     OnCheckpoint on_checkpoint_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <string_view>
@@ -29,9 +30,17 @@ tl::unexpected<Error> refused(std::string_view reason, const std::string& direct
     return fail(ErrorCode::ledger_unavailable, std::move(message), std::move(details));
 }
 
+tl::unexpected<Error> no_room(const std::string& directory, const Error& why) {
+    return refused("disk_full", directory,
+                   fmt::format("The ledger cannot be opened, for there is no space left on the device. {} "
+                               "Free some, then start again.",
+                               why.message));
+}
+
 Result<void> make_directory(os::FileOps& files, const std::string& directory) {
     const auto made = files.mkdir(directory);
     if (made || os::error_number(made.error()) == EEXIST) return {};
+    if (os::is_disk_full(os::error_number(made.error()))) return no_room(directory, made.error());
     return refused("no_directory", directory,
                    fmt::format("The ledger's directory cannot be made. {} Make it, or name another.",
                                made.error().message));
@@ -40,6 +49,32 @@ Result<void> make_directory(os::FileOps& files, const std::string& directory) {
 std::string name_of(uid_t uid) {
     const std::string name = os::user_name(uid);
     return name.empty() ? fmt::format("the user {}", uid) : fmt::format("'{}' (user {})", name, uid);
+}
+
+// Who may rename what is in the parent can put another directory in the place of ours. Where everybody may
+// make files, as in /tmp, the sticky bit keeps each from the others'.
+Result<void> check_parent(os::FileOps& files, const std::string& directory) {
+    constexpr mode_t kSticky = 01000;
+    std::error_code unknown;
+    const std::string real = std::filesystem::canonical(directory, unknown).string();
+    const std::string parent = os::directory_of(unknown ? directory : real);
+    const auto info = files.stat(parent);
+    if (!info) return tl::unexpected(info.error());
+    if (info->owner != ::geteuid() && info->owner != 0) {
+        return refused("not_private", directory,
+                       fmt::format("The directory '{}', in which the ledger's '{}' is, belongs to {}, who "
+                                   "could put another in its place. Name a directory in one of your own.",
+                                   parent, directory, name_of(info->owner)),
+                       {{"parent", parent}, {"owner", info->owner}});
+    }
+    if ((info->permissions & 0022) != 0 && (info->permissions & kSticky) == 0) {
+        return refused("not_private", directory,
+                       fmt::format("Others may write to '{}' and so put another directory in the place of "
+                                   "the ledger's '{}'. Take that away: chmod go-w '{}'.",
+                                   parent, directory, parent),
+                       {{"parent", parent}});
+    }
+    return {};
 }
 
 Result<void> check_directory(os::FileOps& files, const std::string& directory) {
@@ -64,6 +99,7 @@ Result<void> check_directory(os::FileOps& files, const std::string& directory) {
                                    "go-w, or better chmod 700.",
                                    directory));
     }
+    if (auto fit = check_parent(files, directory); !fit) return fit;
     struct ::statfs about{};
     if (::statfs(directory.c_str(), &about) == 0 &&
         is_network_filesystem(static_cast<std::uint64_t>(about.f_type))) {
@@ -154,6 +190,16 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
     CALLGATE_FAILPOINT_RETURN("ledger.before_lock");
     if (auto made = make_directory(files, directory); !made) return tl::unexpected(std::move(made.error()));
     if (auto fit = check_directory(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
+    // Looked at before it is opened, and after: a pipe or a device must not be waited for.
+    const auto not_a_file = [&] {
+        return refused("not_a_file", directory,
+                       fmt::format("'{}/ledger.lock' is no file but a pipe, a device or a directory. Take it "
+                                   "away.",
+                                   directory));
+    };
+    if (const auto there = files.stat(directory + "/ledger.lock");
+        there && there->kind != os::FileKind::regular)
+        return not_a_file();
     auto file = files.open(directory + "/ledger.lock", os::OpenMode::create);
     if (!file && os::error_number(file.error()) == ELOOP) {
         // It is emptied below: whoever put the link there must not choose which file that is.
@@ -162,12 +208,14 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
             fmt::format("'{}/ledger.lock' is a symbolic link, which is not followed. Take it away.",
                         directory));
     }
+    if (!file && os::is_disk_full(os::error_number(file.error()))) return no_room(directory, file.error());
     if (!file) {
         return refused("not_writable", directory,
                        fmt::format("The ledger's directory cannot be written. {}", file.error().message));
     }
     const auto info = files.stat(*file);
     if (!info) return tl::unexpected(info.error());
+    if (info->kind != os::FileKind::regular) return not_a_file();
     EntryPtr entry;
     {
         Entries& all = Entries::of_this_process();

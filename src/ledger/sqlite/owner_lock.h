@@ -25,7 +25,8 @@ public:
     OwnerLock() = default;
 
     /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.owner),
-    /// network_filesystem, not_private (details.owner where it is another user's), …}. Where this process
+    /// network_filesystem, not_private (details.owner where it is another user's, details.parent where it is
+    /// not about the directory but the one it is in), not_a_file, disk_full, …}. Where this process
     /// holds it itself, another thread of it may be about to let go: that long it waits.
     static Result<OwnerLock> take(os::FileOps& files, const std::string& directory,
                                   std::chrono::milliseconds while_closing);

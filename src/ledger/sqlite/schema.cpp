@@ -150,7 +150,27 @@ CREATE TABLE checkpoints(
 // The call that took another over and goes on with it.
 constexpr const char* kVersion2 = "ALTER TABLE calls ADD COLUMN runs_as BLOB;";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
+// When a call began, by the clock that keys live by.
+constexpr const char* kVersion3 = "ALTER TABLE calls ADD COLUMN lived_at INTEGER;";
+
+// Which events are archived, where, and how the log goes on after them (segment_table.h).
+constexpr const char* kVersion4 = R"sql(
+CREATE TABLE audit_segments(
+    last INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    tail BLOB NOT NULL,
+    path BLOB NOT NULL,
+    note TEXT NOT NULL,
+    key TEXT NOT NULL,
+    file TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    archived_at INTEGER NOT NULL
+) STRICT;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
 
 tl::unexpected<Error> refused(std::string_view reason, std::string message) {
     return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});

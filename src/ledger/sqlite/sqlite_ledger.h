@@ -35,6 +35,9 @@
 
 namespace callgate::ledger {
 
+struct SegmentRow;
+class SqliteAuditReader;
+
 struct SqliteOptions {
     std::string directory;
     Retention kept;
@@ -136,6 +139,8 @@ public:
     Result<std::string> checkpoint() override;
     Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) override;
     Result<Object> rotate_audit_key(std::string_view by) override;
+    Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress& progress) override;
+    Result<Object> audit_segments() override;
 
     /// Everything that was recorded before is on the disk, or the error says why not.
     Result<void> flush();
@@ -144,6 +149,10 @@ public:
 
 private:
     explicit SqliteLedger(std::unique_ptr<Engine> engine);
+    Result<std::optional<SegmentRow>> archive_one(const ArchiveRequest& request, const std::string& directory,
+                                                  const WorkProgress& progress);
+    Result<void> write_segment(SqliteAuditReader& reader, SegmentRow& segment, const WorkProgress& progress);
+    Result<std::int64_t> tidy_archived(const WorkProgress& progress);
     Result<Object> copy_to(const std::string& path, const WorkProgress& progress);
 
     std::unique_ptr<Engine> engine_;

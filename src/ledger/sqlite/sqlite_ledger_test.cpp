@@ -432,7 +432,9 @@ TEST(SqliteLedger, AFileOfAnOlderVersionIsBroughtUpToDate) {
     {
         auto file = Database::open(path, Access::read_write);
         ASSERT_TRUE(file);
-        ASSERT_TRUE(file->execute("ALTER TABLE calls DROP COLUMN runs_as; PRAGMA user_version = 1"));
+        ASSERT_TRUE(file->execute(
+            "ALTER TABLE calls DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE "
+            "audit_segments; PRAGMA user_version = 1"));
     }
     ASSERT_FALSE(desk.open(false));
     EXPECT_EQ(desk.ledger->stats()->at("schema"), ledger_migrations().back().version);

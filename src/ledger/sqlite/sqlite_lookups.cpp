@@ -79,7 +79,7 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const base::Sha256Digest& has
     // One snapshot for the row and its outcome.
     if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
     const auto seen = [&]() -> Result<void> {
-        const base::WallTime now = engine.time->steady();
+        const base::WallTime now = engine.time->lived();
         auto found = reader.calls.by_key(hash);
         if (!found) return tl::unexpected(std::move(found.error()));
         std::optional<StoredCall>& call = *found;
@@ -189,7 +189,7 @@ Result<CallRow> SqliteLedger::find(const CallId& call_id) {
     if (!ended) return tl::unexpected(std::move(ended.error()));
     const auto gone = [&] {
         const base::WallTime expires = (*found)->row.expires_at;
-        return expires != base::WallTime() && expires <= engine_->time->steady();
+        return expires != base::WallTime() && expires <= engine_->time->lived();
     };
     if (!*found || gone()) return nothing_under(fmt::format("call {}", base::Uuid{call_id}.to_string()));
     return std::move((*found)->row);

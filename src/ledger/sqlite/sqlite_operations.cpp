@@ -247,7 +247,9 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
          "attempts.call_id = calls.call_id AND n = calls.attempt)"},
         {"used approvals without a call",
          "SELECT count(*) FROM approvals WHERE state = 'consumed' AND consumed_by = ''"},
-        {"gaps in the audit's numbers", "SELECT coalesce(max(seq), 0) - count(*) FROM audit"},
+        {"gaps in the audit's numbers",
+         "SELECT CASE WHEN count(*) = 0 THEN 0 ELSE max(seq) - count(*) - (SELECT coalesce(max(last), 0) FROM "
+         "audit_segments) END FROM audit WHERE seq > (SELECT coalesce(max(last), 0) FROM audit_segments)"},
     };
     for (const auto& [what, sql] : kRules) {
         step->next();
@@ -274,8 +276,11 @@ Result<Object> SqliteLedger::collect() {
         const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
         if (!done) return tl::unexpected(done.error());
         all += *done;
-        if (*done == 0) return Object{{"collected", all}};
+        if (*done == 0) break;
     }
+    const auto tidied = tidy_archived({});
+    if (!tidied) return tl::unexpected(tidied.error());
+    return Object{{"collected", all}, {"archived_rows", *tidied}};
 }
 
 Result<std::vector<AuditEvent>> SqliteLedger::events(const AuditSelection& which) {
@@ -294,6 +299,7 @@ Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
     if (!connection) return tl::unexpected(std::move(connection.error()));
     auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
     if (!reader) return tl::unexpected(std::move(reader.error()));
+    (*reader)->hold(engine_->audit_readers);
     return std::unique_ptr<AuditReader>(std::move(*reader));
 }
 

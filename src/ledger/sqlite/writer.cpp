@@ -334,9 +334,10 @@ void Writer::tend_wal() {
     const std::lock_guard lock(mutex_);
     counts_.wal_pages = 0;
     ++counts_.wal_checkpoints;
-    if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED || (code & 0xFF) == SQLITE_FULL)
-        return;  // nothing is lost: it goes on in the log
-    set_trouble(stopped_for_good(sqlite_error(raw, code, "move its log into its file")));
+    if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return;
+    Error error = sqlite_error(raw, code, "move its log into its file");
+    if (is_disk_full(error)) return;  // nothing is lost: it goes on in the log
+    set_trouble(stopped_for_good(error));
     ended_ = true;
 }
 

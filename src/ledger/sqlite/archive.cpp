@@ -1,0 +1,324 @@
+// The audit kept for years: its beginning becomes a segment, a file that is verified before anything goes.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "base/failpoint.h"
+#include "ledger/audit/event_view.h"
+#include "ledger/audit/export.h"
+#include "ledger/audit/proof.h"
+#include "ledger/audit/verify.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/engine.h"
+#include "ledger/sqlite/segment_table.h"
+#include "os/files.h"
+#include "os/system_error.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::size_t kDroppedAtOnce = 2'000;
+constexpr std::size_t kPagesAtOnce = 2'000;
+constexpr std::size_t kPiece = 1u << 20;
+
+tl::unexpected<Error> called_off() {
+    return fail(ErrorCode::cancelled, "The archiving was called off. What was archived before stays so.",
+                {{"reason", "called_off"}});
+}
+
+tl::unexpected<Error> unwritable(Error why, const std::string& path) {
+    const bool full = os::is_disk_full(os::error_number(why));
+    why.code = ErrorCode::config_error;
+    why.details["reason"] = full ? "disk_full" : "not_writable";
+    why.details["path"] = path;
+    return tl::unexpected(std::move(why));
+}
+
+/// Writes a segment, and hears of every event as it goes.
+class SegmentWriter final : public AuditVisitor {
+public:
+    SegmentWriter(os::FileOps& files, os::Fd file, const WorkProgress& progress, std::uint64_t first,
+                  std::uint64_t last)
+        : files_(files), file_(std::move(file)), progress_(progress), first_(first), last_(last) {}
+
+    bool put(std::string_view line) {
+        block_ += line;
+        return block_.size() < kPiece || write_block();
+    }
+    bool event(const AuditRow& row, std::span<const StoredPayload> payloads) override {
+        if (row.sequence % 1'024 == 0 && progress_ &&
+            !progress_(row.sequence - first_, last_ - first_ + 1)) {
+            stopped = true;
+            return false;
+        }
+        return put(event_line(row.bytes, row.hash, payloads));
+    }
+    bool checkpoint(std::string_view note) override { return put(checkpoint_line(note)); }
+
+    Result<void> finish() {
+        if (!stopped && !error && write_block()) {
+            if (auto synced = files_.fsync(file_); !synced) error = std::move(synced.error());
+        }
+        if (stopped) return called_off();
+        if (error) return tl::unexpected(*error);
+        return {};
+    }
+
+    bool stopped = false;
+    std::optional<Error> error;
+
+private:
+    bool write_block() {
+        auto written = os::write_all(files_, file_, block_);
+        block_.clear();
+        if (!written) error = std::move(written.error());
+        return !error;
+    }
+
+    os::FileOps& files_;
+    os::Fd file_;
+    const WorkProgress& progress_;
+    const std::uint64_t first_, last_;
+    std::string block_;
+};
+
+/// What was written, read again from the disk.
+struct ReadBack {
+    VerifyReport report;
+    std::uint64_t bytes = 0;
+    Sha256Digest sha256{};
+};
+
+Result<ReadBack> read_back(os::FileOps& files, const std::string& path, const std::string& chain_id) {
+    auto file = files.open(path, os::OpenMode::read);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    VerifyOptions options;
+    options.chain_id = chain_id;
+    ExportVerifier verifier(std::move(options));
+    base::Sha256 hasher;
+    ReadBack out;
+    std::string block(kPiece, '\0');
+    for (;;) {
+        auto got = files.read(*file, block);
+        if (!got && os::error_number(got.error()) == EINTR) continue;
+        if (!got) return tl::unexpected(std::move(got.error()));
+        if (*got == 0) break;
+        const auto piece = std::string_view(block).substr(0, *got);
+        hasher.update(piece);
+        out.bytes += *got;
+        verifier.feed(piece);
+    }
+    out.report = verifier.finish();
+    out.sha256 = hasher.finish();
+    return out;
+}
+
+/// The last event that is older than `before`, by what the events themselves say; times may be a little out
+/// of order, which does no harm here.
+Result<std::uint64_t> last_older(AuditReader& reader, std::uint64_t from, std::uint64_t to,
+                                 base::WallTime before) {
+    while (from < to) {
+        const std::uint64_t middle = from + (to - from + 1) / 2;
+        auto rows = reader.rows(middle, middle + 1);
+        if (!rows) return tl::unexpected(std::move(rows.error()));
+        EventView view;
+        const bool older = rows->size() == 1 && !scan_event(rows->front().bytes, view) &&
+                           view.number(Member::time) < static_cast<std::uint64_t>(micros(before));
+        older ? from = middle : to = middle - 1;
+    }
+    return from;
+}
+
+struct Boundary {
+    std::uint64_t size = 0;
+    std::string note;
+};
+
+/// The last checkpoint of at most `most` events, and of more than `least`.
+Result<std::optional<Boundary>> boundary(Database& database, std::uint64_t least, std::uint64_t most) {
+    auto query = database.prepare(
+        "SELECT size, note FROM checkpoints WHERE size > ?1 AND size <= ?2 ORDER BY size DESC LIMIT 1");
+    if (!query) return tl::unexpected(std::move(query.error()));
+    auto found = query->bind(1, static_cast<std::int64_t>(least)).bind(2, static_cast<std::int64_t>(most)).step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    return Boundary{static_cast<std::uint64_t>(query->integer(0)), std::string(query->text(1))};
+}
+
+}  // namespace
+
+Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const WorkProgress& progress) {
+    const std::lock_guard one_at_a_time(engine_->archive_mutex);
+    if (auto signed_now = checkpoint(); !signed_now) return tl::unexpected(std::move(signed_now.error()));
+    const std::string directory =
+        request.directory.empty() ? engine_->options.directory + "/segments" : request.directory;
+    os::FileOps& files = *engine_->options.files;
+    if (auto made = files.mkdir(directory); !made && os::error_number(made.error()) != EEXIST)
+        return unwritable(std::move(made.error()), directory);
+    Array segments;
+    std::uint64_t archived = 0;
+    for (;;) {
+        auto segment = archive_one(request, directory, progress);
+        if (!segment) return tl::unexpected(std::move(segment.error()));
+        if (!*segment) break;
+        archived += (*segment)->last - (*segment)->first + 1;
+        segments.emplace_back((*segment)->to_json());
+    }
+    auto tidied = tidy_archived(progress);
+    if (!tidied) return tl::unexpected(std::move(tidied.error()));
+    return Object{{"archived", archived}, {"segments", std::move(segments)}, {"removed", *tidied}};
+}
+
+// One segment, or nothing where there is nothing more to archive.
+Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest& request,
+                                                            const std::string& directory,
+                                                            const WorkProgress& progress) {
+    auto connection = engine_->open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto made = SqliteAuditReader::make(std::move(*connection), *engine_->key);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    SqliteAuditReader& reader = **made;
+    reader.keep_sealed();
+    const auto size = reader.size();
+    if (!size) return tl::unexpected(size.error());
+    const std::uint64_t before = reader.archived_events();
+    std::uint64_t most = *size - std::min(*size, request.keep_events);
+    most = std::min(most, before + std::max<std::uint64_t>(request.max_events, 1));
+    if (request.older_than && most > before) {
+        auto older = last_older(reader, before, most, engine_->time->wall() - *request.older_than);
+        if (!older) return tl::unexpected(std::move(older.error()));
+        most = *older;
+    }
+    auto end = boundary(reader.database(), before, most);
+    if (!end) return tl::unexpected(std::move(end.error()));
+    if (!*end || (*end)->size - before < request.at_least) return std::nullopt;
+
+    SegmentRow segment;
+    segment.first = before + 1;
+    segment.last = (*end)->size;
+    segment.file = fmt::format("{}/audit-{:012}-{:012}.jsonl", directory, segment.first, segment.last);
+    segment.archived_at = engine_->time->wall();
+    segment.head.note = (*end)->note;
+    auto hash = reader.hashes(segment.last, segment.last + 1);
+    auto tail = reader.hashes((segment.last >> kTileLevels << kTileLevels) + 1, segment.last + 1);
+    auto path = inclusion_proof(reader, segment.last, segment.last);
+    if (!hash) return tl::unexpected(std::move(hash.error()));
+    if (!tail) return tl::unexpected(std::move(tail.error()));
+    if (!path) return tl::unexpected(std::move(path.error()));
+    if (hash->size() != 1) return damaged_record("an audit event");
+    segment.head.hash = hash->front();
+    segment.head.path = std::move(*path);
+    segment.tail = std::move(*tail);
+
+    if (auto written = write_segment(reader, segment, progress); !written)
+        return tl::unexpected(std::move(written.error()));
+    AuditFacts facts;
+    facts.type = "audit.archived";
+    facts.outcome = "info";
+    facts.stage = "operator";
+    facts.principal = request.by;
+    const std::string detail = fmt::format("Events {} to {} are in {} (SHA-256 {}).", segment.first, segment.last,
+                                           segment.file, base::to_hex(segment.sha256));
+    facts.detail = detail;
+    const AuditEvent event(facts);
+    auto recorded = engine_->write([&](Clerk& clerk) -> Result<bool> {
+        CALLGATE_FAILPOINT_RETURN("ledger.before_archive");
+        if (auto added = add_segment(clerk.book().database(), segment); !added)
+            return tl::unexpected(std::move(added.error()));
+        auto number = clerk.book().record(event);
+        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_FAILPOINT_RETURN("ledger.after_archive");
+        return true;
+    });
+    if (!recorded) return tl::unexpected(std::move(recorded.error()));
+    return std::optional(std::move(segment));
+}
+
+// The file is what it must be once this returns: it was read again from the disk, every hash and signature
+// holds, and it ends with the checkpoint. Only then does it have its name.
+Result<void> SqliteLedger::write_segment(SqliteAuditReader& reader, SegmentRow& segment,
+                                         const WorkProgress& progress) {
+    os::FileOps& files = *engine_->options.files;
+    const std::string part = segment.file + ".part";
+    static_cast<void>(files.unlink(part));  // what a crash has left
+    auto file = files.open(part, os::OpenMode::create_exclusive);
+    if (!file) return unwritable(std::move(file.error()), part);
+    const auto write = [&]() -> Result<void> {
+        SegmentWriter writer(files, std::move(*file), progress, segment.first, segment.last);
+        auto head = reader.archived();
+        if (!head) return tl::unexpected(std::move(head.error()));
+        writer.put(header_line(reader.chain_id(), *head));
+        auto walked = walk_audit(reader, segment.first, segment.last + 1, writer);
+        if (!walked) return walked;
+        auto finished = writer.finish();
+        if (!finished && !writer.stopped) return unwritable(std::move(finished.error()), part);
+        if (!finished) return finished;
+        auto back = read_back(files, part, reader.chain_id());
+        if (!back) return unwritable(std::move(back.error()), part);
+        if (back->report.fault || back->report.events != segment.last ||
+            back->report.signed_events != segment.last) {
+            return fail(ErrorCode::audit_failure,
+                        fmt::format("The events {} to {} cannot be archived, for they are not what was "
+                                    "recorded. {}",
+                                    segment.first, segment.last, back->report.summary()),
+                        {{"reason", "broken"}});
+        }
+        segment.bytes = back->bytes;
+        segment.sha256 = back->sha256;
+        segment.head.key = back->report.key;
+        if (auto renamed = files.rename(part, segment.file); !renamed)
+            return unwritable(std::move(renamed.error()), segment.file);
+        auto folder = files.open(os::directory_of(segment.file), os::OpenMode::directory);
+        if (!folder) return unwritable(std::move(folder.error()), segment.file);
+        if (auto synced = files.fsync(*folder); !synced)
+            return unwritable(std::move(synced.error()), segment.file);
+        return {};
+    };
+    auto done = write();
+    if (!done) static_cast<void>(files.unlink(part));
+    return done;
+}
+
+// What is archived goes from the file, and the file gives back what it does not need, a little at a time:
+// calls go on meanwhile. Who reads the audit since before it was archived must be done first.
+Result<std::int64_t> SqliteLedger::tidy_archived(const WorkProgress& progress) {
+    std::int64_t removed = 0;
+    for (;;) {
+        if (engine_->audit_readers.use_count() > 1) break;  // the next gc finds it
+        const auto gone = engine_->write(
+            [](Clerk& clerk) { return drop_archived(clerk.book().database(), kDroppedAtOnce); });
+        if (!gone) return gone;
+        if (*gone == 0) break;
+        removed += *gone;
+        if (progress && !progress(0, 1)) return called_off();
+    }
+    for (;;) {
+        const auto left = engine_->write([](Clerk& clerk) -> Result<std::int64_t> {
+            auto pages = free_pages(clerk.book().database());
+            if (!pages) return tl::unexpected(std::move(pages.error()));
+            if (!pages->can_shrink || pages->free == 0) return 0;
+            if (auto done = shrink(clerk.book().database(), kPagesAtOnce); !done)
+                return tl::unexpected(std::move(done.error()));
+            return std::max<std::int64_t>(pages->free - static_cast<std::int64_t>(kPagesAtOnce), 0);
+        });
+        if (!left) return left;
+        if (*left == 0) return removed;
+        if (progress && !progress(0, 1)) return called_off();
+    }
+}
+
+Result<Object> SqliteLedger::audit_segments() {
+    auto reader = engine_->open_reader();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    auto all = all_segments(*reader);
+    if (!all) return tl::unexpected(std::move(all.error()));
+    Array segments;
+    for (const SegmentRow& segment : *all) segments.emplace_back(segment.to_json());
+    return Object{{"archived", all->empty() ? 0 : all->back().last}, {"segments", std::move(segments)}};
+}
+
+}  // namespace callgate::ledger

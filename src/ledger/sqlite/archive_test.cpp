@@ -1,0 +1,333 @@
+// The audit's beginning in segments: nothing goes before it is safe elsewhere, and what stays goes on from there.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "base/failpoint.h"
+#include "ledger/audit/event_proof.h"
+#include "ledger/audit/proof.h"
+#include "ledger/audit/segment_file.h"
+#include "ledger/audit/verify.h"
+#include "ledger/sqlite/durable_testing.h"
+
+namespace callgate::ledger::testing {
+namespace {
+
+std::string content_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void make_calls(Desk& desk, std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t call = from; call <= to; ++call) {
+        ASSERT_FALSE(desk.claim(call, "k" + std::to_string(call)).error);
+        ASSERT_TRUE(desk.settle(call).settled.accepted);
+    }
+}
+
+Object archive(Desk& desk, const std::function<void(ArchiveRequest&)>& change = {}) {
+    ArchiveRequest request;
+    request.by = "bob";
+    if (change) change(request);
+    auto done = desk.ledger->archive_audit(request, {});
+    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+    return done.value_or(Object());
+}
+
+std::vector<std::string> files_in(const Object& report) {
+    std::vector<std::string> files;
+    for (const Value& one : report.at("segments").as_array())
+        files.emplace_back(one.at("file").as_string());
+    return files;
+}
+
+/// Segments, and then what is in the ledger, in one go.
+VerifyReport verify_all(Desk& desk, const std::vector<std::string>& segments, VerifyOptions options = {}) {
+    ExportVerifier verifier(std::move(options));
+    for (const std::string& segment : segments) {
+        verifier.feed(content_of(segment));
+        verifier.next_file();
+    }
+    auto reader = desk.ledger->read_audit();
+    EXPECT_TRUE(reader);
+    EXPECT_TRUE(export_jsonl(**reader, [&](std::string_view piece) -> Result<void> {
+        verifier.feed(piece);
+        return {};
+    }));
+    return verifier.finish();
+}
+
+VerifyReport verify_file(const std::string& content, VerifyOptions options = {}) {
+    ExportVerifier verifier(std::move(options));
+    verifier.feed(content);
+    return verifier.finish();
+}
+
+std::uint64_t rows_in(Desk& desk, const char* table) {
+    auto file = Database::open(desk.directory + "/ledger.db", Access::read_only);
+    EXPECT_TRUE(file);
+    return static_cast<std::uint64_t>(
+        file->integer_of(std::string("SELECT count(*) FROM ") + table).value_or(0));
+}
+
+TEST(AuditArchive, TakesTheBeginningOutAndWhatStaysGoesOnFromASignedHead) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 20);
+    const Object first = archive(desk);
+    ASSERT_EQ(files_in(first).size(), 1u);
+    EXPECT_GE(first.at("archived").to_number<int>(), 41);
+    EXPECT_EQ(rows_in(desk, "audit"), 1u) << "only that it was archived is left";
+    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_TRUE(desk.ledger->check({})->at("ok").as_bool()) << json::write(*desk.ledger->check({}));
+
+    make_calls(desk, 21, 30);
+    const auto report = verify_all(desk, {});
+    EXPECT_FALSE(report.fault) << report.summary();
+    EXPECT_EQ(report.after, first.at("archived").to_number<std::uint64_t>());
+    EXPECT_NE(report.summary().find("archived"), std::string::npos);
+
+    const Object second = archive(desk);
+    std::vector<std::string> all = files_in(first);
+    std::ranges::copy(files_in(second), std::back_inserter(all));
+    const auto whole = verify_all(desk, all);
+    EXPECT_FALSE(whole.fault) << whole.summary();
+    EXPECT_EQ(whole.after, 0u);
+    EXPECT_EQ(whole.events, desk.ledger->audit_count());
+    EXPECT_EQ(whole.open_calls, 0u);
+    EXPECT_EQ(desk.ledger->audit_segments()->at("segments").as_array().size(), 2u);
+}
+
+TEST(AuditArchive, ASegmentByItselfIsVerifiedFromItsOwnSignedHead) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 5);
+    const std::string one = content_of(files_in(archive(desk))[0]);
+    make_calls(desk, 6, 9);
+    const std::string two = content_of(files_in(archive(desk))[0]);
+    EXPECT_FALSE(verify_file(one).fault);
+    const auto report = verify_file(two);
+    EXPECT_FALSE(report.fault) << report.summary();
+    EXPECT_GT(report.after, 0u);
+    EXPECT_EQ(report.events, report.signed_events);
+    VerifyOptions pinned;
+    pinned.pinned.push_back(*VerifyingKey::parse(report.key));
+    EXPECT_FALSE(verify_file(two, pinned).fault);
+    EXPECT_TRUE(report.sealed_payloads == 0 || report.payloads >= report.sealed_payloads);
+}
+
+TEST(AuditArchive, AnythingChangedInASegmentIsFound) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 3);
+    archive(desk);
+    make_calls(desk, 4, 6);
+    const std::string whole = content_of(files_in(archive(desk))[0]);
+    ASSERT_FALSE(verify_file(whole).fault);
+    const std::size_t header = whole.find('\n');
+    for (std::size_t at = 0; at < whole.size(); at += at < header ? 3 : 41) {
+        std::string changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ 1);
+        const auto report = verify_file(changed);
+        // A sealed payload's bytes are the seal's to protect.
+        const std::size_t line = whole.rfind('\n', at) + 1;
+        const std::size_t payloads = whole.find("\"payloads\"", line);
+        if (payloads != std::string::npos && payloads < at) continue;
+        EXPECT_TRUE(report.fault) << "byte " << at;
+    }
+    EXPECT_TRUE(verify_file(whole.substr(0, whole.size() - 20)).fault);
+}
+
+TEST(AuditArchive, ASegmentThatIsMissingOrOfAnotherPlaceIsFound) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    std::vector<std::string> files;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        make_calls(desk, 1 + 4 * i, 4 + 4 * i);
+        files.push_back(files_in(archive(desk))[0]);
+    }
+    EXPECT_FALSE(verify_all(desk, files).fault);
+    for (const std::vector<std::string>& wrong :
+         {std::vector<std::string>{files[0], files[2]}, {files[1], files[0], files[2]}, {files[0], files[0]},
+          {files[0], files[1]}}) {
+        const auto report = verify_all(desk, wrong);
+        ASSERT_TRUE(report.fault);
+        EXPECT_EQ(report.fault->kind, FaultKind::sequence) << report.summary();
+    }
+}
+
+TEST(AuditArchive, ProofsOfWhatStaysHold) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 150);  // over the edge of a tile
+    archive(desk);
+    make_calls(desk, 151, 160);
+    ASSERT_TRUE(desk.ledger->checkpoint());
+    auto reader = desk.ledger->read_audit();
+    ASSERT_TRUE(reader);
+    const std::uint64_t size = *(*reader)->size();
+    const auto head = (*reader)->archived();
+    ASSERT_TRUE(head && *head);
+    const std::uint64_t archived = parse_checkpoint((*head)->note)->checkpoint.size;
+    ASSERT_GT(archived, 256u);
+    const std::vector<VerifyingKey> keys{*VerifyingKey::parse((*head)->key)};
+    for (std::uint64_t event = archived + 1; event <= size; ++event) {
+        const auto proof = prove_event(**reader, event);
+        ASSERT_TRUE(proof) << event << ": " << proof.error().message;
+        EXPECT_TRUE(check_event_proof(*proof, keys)) << event;
+    }
+    EXPECT_FALSE(prove_event(**reader, archived));
+    EXPECT_TRUE(consistency_proof(**reader, archived, size));
+}
+
+TEST(AuditArchive, TheNextStartGoesOnWithTheLog) {
+    for (const std::uint64_t calls : {1u, 60u, 127u, 128u, 200u}) {
+        Desk desk;
+        ASSERT_FALSE(desk.open());
+        make_calls(desk, 1, calls);
+        const auto files = files_in(archive(desk));
+        for (int start = 0; start < 2; ++start) {
+            ASSERT_FALSE(desk.open());
+            make_calls(desk, 1'000 + static_cast<std::uint64_t>(start), 1'000 + static_cast<std::uint64_t>(start));
+        }
+        const auto report = verify_all(desk, files);
+        EXPECT_FALSE(report.fault) << calls << ": " << report.summary();
+    }
+}
+
+TEST(AuditArchive, AKilledOwnersLogIsItsOwnAfterArchiving) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 30);
+    archive(desk);
+    SqliteOptions options;
+    options.directory = left_behind(desk);
+    options.clock = desk.clock;
+    const auto next = SqliteLedger::open(std::move(options));
+    ASSERT_TRUE(next) << next.error().message;
+    EXPECT_EQ(faults_of(**next), "");
+}
+
+TEST(AuditArchive, RotatesBySizeAndByTime) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 10);
+    EXPECT_EQ(archive(desk, [](ArchiveRequest& request) { request.at_least = 1'000; }).at("archived"), 0);
+    EXPECT_EQ(archive(desk, [](ArchiveRequest& request) { request.older_than = std::chrono::hours(24); })
+                  .at("archived"),
+              0);
+    ASSERT_TRUE(desk.ledger->checkpoint());
+    const std::uint64_t old = desk.ledger->audit_count();
+    desk.clock->advance(std::chrono::hours(25));
+    make_calls(desk, 11, 20);
+    EXPECT_EQ(archive(desk, [](ArchiveRequest& request) { request.older_than = std::chrono::hours(24); })
+                  .at("archived")
+                  .to_number<std::uint64_t>(),
+              old);
+    make_calls(desk, 21, 25);
+    const std::uint64_t before = desk.ledger->audit_count();
+    const auto kept = archive(desk, [](ArchiveRequest& request) { request.keep_events = 5; });
+    EXPECT_GT(kept.at("archived").to_number<std::uint64_t>(), 0u);
+    EXPECT_LE(old + kept.at("archived").to_number<std::uint64_t>() + 5, before);
+}
+
+TEST(AuditArchive, LargeLogsBecomeSeveralSegments) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        make_calls(desk, 1 + 10 * i, 10 + 10 * i);
+        ASSERT_TRUE(desk.ledger->checkpoint());
+    }
+    const Object report = archive(desk, [](ArchiveRequest& request) { request.max_events = 25; });
+    EXPECT_GE(report.at("segments").as_array().size(), 4u);
+    EXPECT_FALSE(verify_all(desk, files_in(report)).fault);
+}
+
+TEST(AuditArchive, TheFileGetsSmaller) {
+    Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    const std::string filler(3'000, 'x');
+    for (std::uint64_t call = 1; call <= 300; ++call) {
+        ASSERT_FALSE(desk.claim(call, "k" + std::to_string(call)).error);
+        ASSERT_TRUE(desk.settle_with(call, Object{{"filler", filler}}).settled.accepted);
+    }
+    desk.close();
+    const auto before = std::filesystem::file_size(desk.directory + "/ledger.db");
+    ASSERT_FALSE(desk.open(false));
+    archive(desk);
+    desk.clock->advance(std::chrono::hours(24 * 60));
+    ASSERT_TRUE(desk.ledger->collect());
+    ASSERT_TRUE(desk.ledger->collect());
+    desk.close();
+    const auto after = std::filesystem::file_size(desk.directory + "/ledger.db");
+    EXPECT_LT(after, before / 4) << before;
+}
+
+TEST(AuditArchive, ThatDidNotReachTheRecordTakesNothingAway) {
+    for (const char* place : {"ledger.before_archive", "ledger.after_archive"}) {
+        Desk desk;
+        ASSERT_FALSE(desk.open());
+        make_calls(desk, 1, 5);
+        ASSERT_TRUE(desk.ledger->checkpoint());
+        const std::uint64_t events = rows_in(desk, "audit");
+        ArchiveRequest request;
+        {
+            base::failpoints().arm(place, base::FailAction::error);
+            EXPECT_FALSE(desk.ledger->archive_audit(request, {})) << place;
+            base::failpoints().disarm(place);
+        }
+        EXPECT_EQ(rows_in(desk, "audit"), events);
+        EXPECT_EQ(faults_of(*desk.ledger), "");
+        EXPECT_TRUE(desk.ledger->archive_audit(request, {}));
+        EXPECT_EQ(faults_of(*desk.ledger), "");
+    }
+}
+
+TEST(AuditArchive, ABrokenLogIsNotArchived) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    make_calls(desk, 1, 5);
+    desk.close();
+    {
+        auto file = Database::open(desk.directory + "/ledger.db", Access::read_write);
+        ASSERT_TRUE(file);
+        ASSERT_TRUE(file->execute("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'A2', 'A3') AS BLOB) WHERE seq = 3"));
+    }
+    ASSERT_FALSE(desk.open());
+    const std::uint64_t events = rows_in(desk, "audit");
+    const auto refused = desk.ledger->archive_audit({}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::audit_failure);
+    EXPECT_GE(rows_in(desk, "audit"), events);
+}
+
+TEST(AuditArchive, WhatIsErasedInASegmentLeavesItWhole) {
+    Desk desk;
+    ASSERT_FALSE(desk.open());
+    AuditFacts facts;
+    facts.type = "tool_call.succeeded";
+    facts.call_id = call_id(7);
+    facts.detail = "what somebody wants to have erased";
+    AuditEvent told(facts);
+    Reply reply;
+    desk.turn.wait_for(desk.ledger->record(told, reply, desk.turn));
+    const std::string file = files_in(archive(desk))[0];
+    const std::string before = content_of(file);
+    EXPECT_EQ(before.find("somebody"), std::string::npos) << "payloads stay sealed";
+    EXPECT_EQ(verify_file(before).sealed_payloads, 1u);
+    os::RealFileOps files;
+    EXPECT_EQ(erase_in_segment(files, file, call_id(8)).value(), 0u);
+    EXPECT_EQ(content_of(file), before);
+    EXPECT_EQ(erase_in_segment(files, file, call_id(7)).value(), 1u);
+    const auto report = verify_file(content_of(file));
+    EXPECT_FALSE(report.fault) << report.summary();
+    EXPECT_EQ(report.erased_payloads, 1u);
+    EXPECT_EQ(report.sealed_payloads, 0u);
+    EXPECT_LT(content_of(file).size(), before.size());
+}
+
+}  // namespace
+}  // namespace callgate::ledger::testing

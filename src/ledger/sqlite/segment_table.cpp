@@ -1,0 +1,152 @@
+#include "ledger/sqlite/segment_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "ledger/sqlite/columns.h"
+#include "tool/iso_time.h"
+
+namespace callgate::ledger {
+
+namespace {
+
+constexpr std::string_view kColumns =
+    "SELECT first, last, hash, tail, path, note, key, file, bytes, sha256, archived_at FROM audit_segments "
+    "ORDER BY last";
+
+std::string joined(const std::vector<Sha256Digest>& hashes) {
+    std::string out;
+    out.reserve(hashes.size() * sizeof(Sha256Digest));
+    for (const Sha256Digest& hash : hashes) out += bytes_of(hash);
+    return out;
+}
+
+bool taken_apart(std::string_view bytes, std::vector<Sha256Digest>& hashes) {
+    constexpr std::size_t kSize = sizeof(Sha256Digest);
+    if (bytes.size() % kSize != 0) return false;
+    for (; !bytes.empty(); bytes.remove_prefix(kSize)) copy_bytes(bytes.substr(0, kSize), hashes.emplace_back());
+    return true;
+}
+
+Result<SegmentRow> read(const Statement& row) {
+    SegmentRow out;
+    out.first = static_cast<std::uint64_t>(row.integer(0));
+    out.last = static_cast<std::uint64_t>(row.integer(1));
+    out.head.note = row.text(5);
+    out.head.key = row.text(6);
+    out.file = row.text(7);
+    out.bytes = static_cast<std::uint64_t>(row.integer(8));
+    out.archived_at = time_of(row.integer(10));
+    if (!copy_bytes(row.blob(2), out.head.hash) || !taken_apart(row.blob(3), out.tail) ||
+        !taken_apart(row.blob(4), out.head.path) || !copy_bytes(row.blob(9), out.sha256))
+        return damaged_record("a segment of the audit");
+    return out;
+}
+
+Result<std::int64_t> changed_by(Database& database, std::string_view sql, std::int64_t a, std::int64_t b) {
+    auto statement = database.prepare(sql);
+    if (!statement) return tl::unexpected(std::move(statement.error()));
+    return statement->bind(1, a).bind(2, b).run();
+}
+
+}  // namespace
+
+Object SegmentRow::to_json() const {
+    return {{"first", first},
+            {"last", last},
+            {"file", file},
+            {"bytes", bytes},
+            {"sha256", base::to_hex(sha256)},
+            {"archived_at", iso_utc(archived_at)},
+            {"checkpoint", head.note}};
+}
+
+Result<std::vector<SegmentRow>> all_segments(Database& database) {
+    auto query = database.prepare(kColumns);
+    if (!query) return tl::unexpected(std::move(query.error()));
+    std::vector<SegmentRow> all;
+    for (;;) {
+        auto found = query->step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return all;
+        auto row = read(*query);
+        if (!row) return tl::unexpected(std::move(row.error()));
+        all.push_back(std::move(*row));
+    }
+}
+
+Result<std::optional<SegmentRow>> last_segment(Database& database) {
+    auto query = database.prepare(fmt::format("{} DESC LIMIT 1", kColumns));
+    if (!query) return tl::unexpected(std::move(query.error()));
+    auto found = query->step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    auto row = read(*query);
+    if (!row) return tl::unexpected(std::move(row.error()));
+    return std::optional(std::move(*row));
+}
+
+Result<void> add_segment(Database& database, const SegmentRow& segment) {
+    auto put = database.prepare(
+        "INSERT INTO audit_segments(first, last, hash, tail, path, note, key, file, bytes, sha256, archived_at) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+    if (!put) return tl::unexpected(std::move(put.error()));
+    const std::string tail = joined(segment.tail);
+    const std::string path = joined(segment.head.path);
+    auto done = put->bind(1, static_cast<std::int64_t>(segment.first))
+                    .bind(2, static_cast<std::int64_t>(segment.last))
+                    .bind_blob(3, segment.head.hash)
+                    .bind_blob(4, tail)
+                    .bind_blob(5, path)
+                    .bind(6, segment.head.note)
+                    .bind(7, segment.head.key)
+                    .bind(8, segment.file)
+                    .bind(9, static_cast<std::int64_t>(segment.bytes))
+                    .bind_blob(10, segment.sha256)
+                    .bind(11, micros(segment.archived_at))
+                    .run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+Result<std::int64_t> drop_archived(Database& database, std::size_t limit) {
+    auto archived = database.integer_of("SELECT max(last) FROM audit_segments");
+    if (!archived || *archived == 0) return archived;
+    auto first = database.integer_of("SELECT min(seq) FROM audit");
+    if (!first) return first;
+    std::int64_t gone = 0;
+    if (*first != 0 && *first <= *archived) {
+        const std::int64_t last = std::min(*archived, *first + static_cast<std::int64_t>(limit) - 1);
+        for (const std::string_view sql : {"DELETE FROM audit_payloads WHERE seq >= ?1 AND seq <= ?2",
+                                           "DELETE FROM audit WHERE seq >= ?1 AND seq <= ?2"}) {
+            auto done = changed_by(database, sql, *first, last);
+            if (!done) return done;
+            gone += *done;
+        }
+    }
+    auto notes = changed_by(database,
+                            "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE size < "
+                            "?1 ORDER BY size LIMIT ?2)",
+                            *archived, static_cast<std::int64_t>(limit));
+    if (!notes) return notes;
+    return gone + *notes;
+}
+
+Result<FreePages> free_pages(Database& database) {
+    auto free = database.integer_of("PRAGMA freelist_count");
+    auto all = database.integer_of("PRAGMA page_count");
+    auto mode = database.integer_of("PRAGMA auto_vacuum");
+    for (const auto* number : {&free, &all, &mode}) {
+        if (!*number) return tl::unexpected(number->error());
+    }
+    return FreePages{*free, *all, *mode == 2};
+}
+
+Result<void> shrink(Database& database, std::size_t pages) {
+    return database.execute(fmt::format("PRAGMA incremental_vacuum({})", pages).c_str());
+}
+
+}  // namespace callgate::ledger
