@@ -1,4 +1,5 @@
-// Explores the ledger's rules exhaustively (world.h) and checks the invariants I1 to I5 in every state.
+// Explores the ledger's rules (world.h, keys_world.h, desk_world.h) and checks their invariants in every state
+// that it comes to.
 //
 //     state_model [--faults N] [--one-key-faults N] [--max-states N] [--thorough]
 //
@@ -8,9 +9,14 @@
 // --max-states (250,000) for each line of the table; a line that ends there says how deep everything was
 // seen. --thorough: one key without a limit on what goes wrong, and 6,000,000 states for each line (1 GB).
 //
+// Then the life of one key (fingerprints, stale calls, tombstones) by effect class, and the desk (votes, expiry,
+// withdrawal, use, for one and for two people): small worlds, looked at to their end.
+//
 // Then the controls, which must be found: the fence switched off, a take-over that sends an unsafe call
-// again, a probe that breaks its contract. The last line is the RESULT. Exit code 0 if every invariant held,
-// every control was found and every kind of step occurred; 1 if not; 2 for bad arguments.
+// again, a probe that breaks its contract; and each rule of the small worlds given a wrong input: calls that
+// never grow old, no tombstones, one fingerprint for all, an approval used as if it were new, no expiry, any
+// digest, nobody who asked. The last line is the RESULT. Exit code 0 if every invariant held, every control was
+// found and every kind of step occurred; 1 if not; 2 for bad arguments.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +28,10 @@
 
 #include "base/guard.h"
 
+#include "desk_world.h"
 #include "explore.h"
+#include "keys_world.h"
+#include "small_world.h"
 
 namespace {
 
@@ -99,6 +108,50 @@ void run(std::string_view name, const Settings& settings, const Options& options
     if (explored.finding) ++totals.violations;
 }
 
+void add(std::string_view name, const Explored& explored, Totals& totals) {
+    fmt::print("{:<18} {:>9} {:>10} {:>6}\n", name, explored.states, explored.transitions, explored.depth);
+    if (explored.finding) print(*explored.finding);
+    totals.states += explored.states;
+    totals.transitions += explored.transitions;
+    if (explored.finding) ++totals.violations;
+}
+
+/// The life of one key, and the desk.
+void run_small_worlds(Totals& totals) {
+    fmt::print("{:<18} {:>9} {:>10} {:>6}\n", "a key's life", "states", "moves", "depth");
+    for (const EffectClass effect :
+         {EffectClass::read, EffectClass::keyed, EffectClass::tx, EffectClass::unsafe}) {
+        KeysSettings settings;
+        settings.effect = effect;
+        add(to_string(effect), explore_small<KeysWorld>(settings), totals);
+    }
+    fmt::print("{:<18} {:>9} {:>10} {:>6}\n", "the desk", "states", "moves", "depth");
+    for (const std::uint32_t needed : {1u, 2u}) {
+        DeskSettings settings;
+        settings.needed = needed;
+        add(fmt::format("{} of 2 people", needed), explore_small<DeskWorld>(settings), totals);
+    }
+}
+
+/// Whether it is found that a rule of a small world is missed.
+bool found_small(std::string_view name, const Explored& explored) {
+    fmt::print("{}: {} after {} states\n", name, explored.finding ? "found" : "NOT FOUND", explored.states);
+    if (explored.finding) print(*explored.finding);
+    return explored.finding.has_value();
+}
+
+bool found_in_keys(std::string_view name, KeysSettings::Mutant mutant) {
+    KeysSettings settings;
+    settings.mutant = mutant;
+    return found_small(name, explore_small<KeysWorld>(settings));
+}
+
+bool found_at_desk(std::string_view name, DeskSettings::Mutant mutant) {
+    DeskSettings settings;
+    settings.mutant = mutant;
+    return found_small(name, explore_small<DeskWorld>(settings));
+}
+
 void print_head(std::string_view what) {
     fmt::print("{:<18} {:>9} {:>10} {:>6} {:>7} {:>8}\n", what, "states", "moves", "depth", "stuck", "time");
 }
@@ -155,6 +208,8 @@ int main(int argc, char** argv) {
         }
     }
 
+    run_small_worlds(totals);
+
     Settings control;
     control.faults = 2;
     std::string controls;
@@ -167,13 +222,24 @@ int main(int argc, char** argv) {
     note("fence_off_found", found_without(base::Guard::epoch_fence, "without the fence", control, *options));
     note("reexecute_found", found_without(base::Guard::never_resend_unsafe,
                                           "with a take-over that sends again", control, *options));
+    base::guards_off() = 1u << static_cast<unsigned>(base::Guard::approval_compare_and_set);
+    note("unguarded_approval_found", found_at_desk("with approvals that stay new", DeskSettings::Mutant::none));
+    base::guards_off() = 0;
 #else
     fmt::print(
-        "This build has no switches for its guards (CALLGATE_FAILPOINTS): two controls are left out.\n");
+        "This build has no switches for its guards (CALLGATE_FAILPOINTS): three controls are left out.\n");
 #endif
     control.effects = {EffectClass::verify, EffectClass::verify};
     control.hasty_probe = true;
     note("hasty_probe_found", found("with a probe that does not wait", control, *options));
+    using KeysMutant = KeysSettings::Mutant;
+    using DeskMutant = DeskSettings::Mutant;
+    note("ageless_found", found_in_keys("with calls that never grow old", KeysMutant::ageless));
+    note("no_tombstone_found", found_in_keys("without tombstones", KeysMutant::no_tombstone));
+    note("one_fingerprint_found", found_in_keys("with one fingerprint for all", KeysMutant::one_fingerprint));
+    note("clockless_found", found_at_desk("with approvals that never expire", DeskMutant::clockless));
+    note("any_call_found", found_at_desk("with approvals for any call", DeskMutant::any_call));
+    note("nameless_found", found_at_desk("with nobody who asked", DeskMutant::nameless));
 
     bool all_seen = true;
     for (const std::string_view what : kMustOccur) {

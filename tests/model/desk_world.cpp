@@ -1,0 +1,187 @@
+#include "desk_world.h"
+
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "ledger/approval_rules.h"
+
+namespace callgate::model {
+
+using ledger::ApprovalVerdict;
+using Mutant = DeskSettings::Mutant;
+
+namespace {
+
+constexpr std::chrono::system_clock::time_point kOpened{
+    std::chrono::sys_days{std::chrono::January / 2 / 2026}};
+constexpr std::chrono::minutes kLifetime{15};
+constexpr const char* kPeople[] = {"alice", "bob", "user:Agent"};  // the last is who asked
+constexpr std::uint8_t kNotTheAgent = 3;
+
+std::string digest_of(std::uint8_t rules) {
+    return rules == 0 ? "under the first rules" : "under the second rules";
+}
+
+constexpr const char* kOfSlot[] = {"alice: yes", "bob: yes",  "the agent: yes", "alice: no",      "bob: no",
+                                   "withdrawn",  "time over", "used",           "used otherwise", "gone"};
+
+}  // namespace
+
+std::string DeskWorld::name(int move) {
+    if (move < 2) return move == 0 ? "the agent asks" : "the rules are reloaded";
+    return fmt::format("approval {}: {}", (move - 2) / 10 + 1, kOfSlot[(move - 2) % 10]);
+}
+
+std::uint64_t DeskWorld::pack() const {
+    std::uint64_t out = rules_;
+    const auto add = [&](std::uint64_t value, unsigned bits) { out = out << bits | value; };
+    for (const Slot& slot : slots_) {
+        add(slot.there, 1);
+        add(static_cast<std::uint64_t>(slot.state), 3);
+        add(slot.yes, 3);
+        add(slot.over, 1);
+        add(slot.rules, 1);
+        add(slot.no, 1);
+        add(slot.withdrawn, 1);
+        add(slot.runs, 2);
+    }
+    return out;
+}
+
+DeskWorld DeskWorld::unpack(std::uint64_t packed, const DeskSettings& settings) {
+    DeskWorld world(settings);
+    const auto take = [&](unsigned bits) {
+        const auto value = static_cast<std::uint8_t>(packed & ((1u << bits) - 1));
+        packed >>= bits;
+        return value;
+    };
+    for (std::size_t i = 2; i-- > 0;) {
+        Slot& slot = world.slots_[i];
+        slot.runs = take(2);
+        slot.withdrawn = take(1) != 0;
+        slot.no = take(1) != 0;
+        slot.rules = take(1);
+        slot.over = take(1) != 0;
+        slot.yes = take(3);
+        slot.state = static_cast<ApprovalState>(take(3));
+        slot.there = take(1) != 0;
+    }
+    world.rules_ = take(1);
+    return world;
+}
+
+Approval DeskWorld::approval_of(const Slot& slot) const {
+    Approval approval;
+    approval.id = "a";
+    approval.tenant = "acme";
+    approval.requester = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
+    approval.digest = digest_of(slot.rules);
+    approval.approvals_needed = settings_.needed;
+    approval.state = slot.state;
+    approval.created_at = kOpened;
+    approval.expires_at = kOpened + kLifetime;
+    for (std::size_t i = 0; i < 3; ++i) {
+        if ((slot.yes >> i & 1) == 0) continue;
+        Vote cast;
+        cast.approver = kPeople[i];
+        approval.votes.push_back(std::move(cast));
+    }
+    return approval;
+}
+
+std::chrono::system_clock::time_point DeskWorld::now(const Slot& slot) const {
+    return slot.over && settings_.mutant != Mutant::clockless ? kOpened + kLifetime : kOpened;
+}
+
+// Joined while it is open; the ledger opens no second one beside it.
+bool DeskWorld::ask() {
+    for (const Slot& slot : slots_)
+        if (slot.there && ledger::is_open(approval_of(slot), now(slot))) return false;
+    for (Slot& slot : slots_) {
+        const bool closed = !slot.there || !ledger::is_open(approval_of(slot), now(slot));
+        if (!closed) continue;
+        slot = {};
+        slot.there = true;
+        slot.rules = rules_;
+        return true;
+    }
+    return false;
+}
+
+bool DeskWorld::vote(Slot& slot, int person, bool yes) {
+    Approval approval = approval_of(slot);
+    Vote cast;
+    cast.approver = kPeople[person];
+    cast.approve = yes;
+    const auto counted = ledger::vote(approval, std::move(cast), now(slot));
+    const bool changed = approval.state != slot.state || (counted && *counted);
+    slot.state = approval.state;
+    if (counted && *counted) {
+        check(person != 2, "who asked has decided");
+        check(!slot.over, "a vote counted after its time");
+        if (yes) slot.yes = static_cast<std::uint8_t>(slot.yes | 1u << person);
+        slot.no = slot.no || !yes;
+    }
+    return changed;
+}
+
+bool DeskWorld::use(Slot& slot, bool same_call) {
+    Approval approval = approval_of(slot);
+    const std::string wanted = same_call ? digest_of(rules_) : "another call";
+    const std::string said = settings_.mutant == Mutant::any_call ? approval.digest : wanted;
+    const std::string who = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
+    const ledger::ConsumeRequest request("acme", who, said, "call");
+    const ApprovalVerdict foreseen = judge_use(approval, request, now(slot));
+    const ApprovalVerdict verdict = consume(approval, request, now(slot));
+    check((foreseen == ApprovalVerdict::ok) == (verdict == ApprovalVerdict::ok),
+          "a use was told something else than a look before it");
+    const bool changed = approval.state != slot.state;
+    slot.state = approval.state;
+    if (verdict != ApprovalVerdict::ok) return changed;
+    slot.runs = static_cast<std::uint8_t>(slot.runs < 2 ? slot.runs + 1 : 2);
+    check(slot.runs == 1, "an approval was used twice");
+    check(std::popcount(static_cast<unsigned>(slot.yes & kNotTheAgent)) >= static_cast<int>(settings_.needed),
+          "it ran without as many people as it needs");
+    check(!slot.no, "it ran although somebody said no");
+    check(!slot.over, "it ran after its time");
+    check(!slot.withdrawn, "it ran after it was withdrawn");
+    check(same_call && slot.rules == rules_, "another call ran than the one that was approved");
+    return true;
+}
+
+bool DeskWorld::apply(int move) {
+    if (move == 0) return ask();
+    if (move == 1) {
+        rules_ ^= 1;
+        return true;
+    }
+    Slot& slot = slots_[static_cast<std::size_t>((move - 2) / 10)];
+    if (!slot.there) return false;
+    switch (const int what = (move - 2) % 10) {
+        case 0:
+        case 1:
+        case 2: return vote(slot, what, true);
+        case 3:
+        case 4: return vote(slot, what - 3, false);
+        case 5: {
+            Approval approval = approval_of(slot);
+            if (!ledger::revoke(approval, now(slot))) return false;
+            slot.state = approval.state;
+            slot.withdrawn = true;
+            return true;
+        }
+        case 6:
+            if (slot.over) return false;
+            slot.over = true;
+            return true;
+        case 7: return use(slot, true) || !violation_.empty();
+        case 8: return use(slot, false) || !violation_.empty();
+        default:
+            if (ledger::is_open(approval_of(slot), now(slot))) return false;
+            slot = {};
+            return true;
+    }
+}
+
+}  // namespace callgate::model

@@ -1,0 +1,286 @@
+#include "keys_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace callgate::model {
+
+using ledger::AttemptEnd;
+using ledger::CallRow;
+using ledger::CallState;
+using Mutant = KeysSettings::Mutant;
+
+namespace {
+
+constexpr base::WallTime kNow{std::chrono::sys_days{std::chrono::January / 2 / 2026}};
+constexpr std::uint32_t kNewest = 100;
+constexpr ledger::OwnerId kGone = 99;
+
+base::Sha256Digest fingerprint(std::uint8_t print) {
+    base::Sha256Digest digest{};
+    digest[0] = static_cast<std::uint8_t>(print + 1);
+    return digest;
+}
+
+// The moves, in their order: each of these for both callers, then what happens by itself.
+constexpr int kClaim = 0;  // caller and request
+constexpr int kOfCaller = 4;
+constexpr const char* kCallers[] = {"arrives", "gets lost", "answers", "refuses", "times out", "crashes"};
+constexpr int kByItself = kOfCaller + 2 * 6;
+constexpr const char* kSelf[] = {"the call is old",
+                                 "the other side forgets the key",
+                                 "the outcome expires",
+                                 "the tombstone goes",
+                                 "it is given up",
+                                 "somebody finds: applied",
+                                 "somebody finds: not applied",
+                                 "the orphan arrives",
+                                 "the orphan gets lost",
+                                 "nothing"};
+static_assert(kByItself + 10 == KeysWorld::kMoves);
+
+}  // namespace
+
+std::string KeysWorld::name(int move) {
+    if (move < kOfCaller) return fmt::format("caller {} claims for request {}", move / 2 + 1, move % 2 + 1);
+    if (move < kByItself)
+        return fmt::format("of caller {}: {}", (move - kOfCaller) / 6 + 1, kCallers[(move - kOfCaller) % 6]);
+    return kSelf[move - kByItself];
+}
+
+std::uint64_t KeysWorld::pack() const {
+    std::uint64_t out = 0;
+    const auto add = [&](std::uint64_t value, unsigned bits) { out = out << bits | value; };
+    add(s_.has_row, 1);
+    add(static_cast<std::uint64_t>(s_.state), 3);
+    add(s_.owner, 2);
+    add(s_.maybe_applied, 1);
+    add(s_.print, 1);
+    add(s_.old, 1);
+    add(s_.tomb, 1);
+    add(s_.remembers, 1);
+    add(s_.applied, 2);
+    add(s_.prints, 2);
+    add(s_.orphan, 2);
+    for (const Caller& caller : s_.callers) {
+        add(static_cast<std::uint64_t>(caller.doing), 2);
+        add(caller.print, 1);
+    }
+    return out;
+}
+
+KeysWorld KeysWorld::unpack(std::uint64_t packed, const KeysSettings& settings) {
+    KeysWorld world(settings);
+    const auto take = [&](unsigned bits) {
+        const auto value = static_cast<std::uint8_t>(packed & ((1u << bits) - 1));
+        packed >>= bits;
+        return value;
+    };
+    State& s = world.s_;
+    for (std::size_t n = 2; n-- > 0;) {
+        s.callers[n].print = take(1);
+        s.callers[n].doing = static_cast<Doing>(take(2));
+    }
+    s.orphan = take(2);
+    s.prints = take(2);
+    s.applied = take(2);
+    s.remembers = take(1) != 0;
+    s.tomb = take(1) != 0;
+    s.old = take(1) != 0;
+    s.print = take(1);
+    s.maybe_applied = take(1) != 0;
+    s.owner = take(2);
+    s.state = static_cast<CallState>(take(3));
+    s.has_row = take(1) != 0;
+    return world;
+}
+
+CallRow KeysWorld::row() const {
+    CallRow row;
+    row.key.key = "k";
+    row.fingerprint = fingerprint(s_.print);
+    row.effect = settings_.effect;
+    row.state = s_.state;
+    row.epoch = kNewest;
+    row.attempt = kNewest;
+    row.owner = s_.owner == 0 ? kGone : s_.owner;
+    row.maybe_applied = s_.maybe_applied;
+    return row;
+}
+
+bool KeysWorld::busy() const {
+    return s_.orphan != 0 ||
+           std::ranges::any_of(s_.callers, [](const Caller& one) { return one.doing != Doing::nothing; });
+}
+
+bool KeysWorld::claim(std::uint8_t n, std::uint8_t print) {
+    if (s_.callers[n].doing != Doing::nothing) return false;
+    const CallRow stands = row();
+    ledger::Standing standing;
+    if (s_.has_row) standing.row = &stands;
+    standing.owner_alive = s_.has_row && s_.owner != 0;
+    standing.spent = s_.tomb && settings_.mutant != Mutant::no_tombstone;
+    standing.stale = s_.has_row && s_.old && settings_.mutant != Mutant::ageless;
+    CallRow claimant;
+    claimant.key.key = "k";
+    claimant.effect = settings_.effect;
+    claimant.owner = n + 1u;
+    const bool blind = settings_.mutant == Mutant::one_fingerprint && s_.has_row;
+    claimant.fingerprint = fingerprint(blind ? s_.print : print);
+    const ledger::ClaimVerdict foreseen = foresee_claim(standing, claimant.fingerprint);
+    const ledger::ClaimDecision decision = decide_claim(standing, claimant, true, kNow);
+    check(foreseen == decision.verdict, "a claim was told something else than a look before it");
+    check(!(decision.verdict == ledger::ClaimVerdict::replay && s_.has_row && s_.print != print),
+          "one request was given the outcome of another");
+    if (decision.store == ledger::ClaimDecision::Store::nothing) return !violation_.empty();
+    const bool mine = decision.verdict == ledger::ClaimVerdict::claimed;
+    if (decision.store == ledger::ClaimDecision::Store::insert) {
+        s_.has_row = true;
+        s_.print = print;
+        s_.old = false;
+    }
+    s_.state = decision.row.state;
+    s_.owner = mine ? static_cast<std::uint8_t>(n + 1) : s_.owner;
+    s_.maybe_applied = decision.row.maybe_applied;
+    if (mine) s_.callers[n] = {Doing::flying, print};
+    return true;
+}
+
+bool KeysWorld::put(const CallRow& after, bool released) {
+    s_.state = after.state;
+    s_.maybe_applied = after.maybe_applied;
+    if (after.owner == 0) s_.owner = 0;
+    if (!released) return true;
+    check(s_.applied == 0 || settings_.effect == EffectClass::read, "a key became free after an effect");
+    s_.has_row = false;
+    s_.state = CallState::claimed;
+    s_.owner = 0;
+    s_.maybe_applied = s_.old = false;
+    s_.print = 0;
+    return true;
+}
+
+bool KeysWorld::end(std::uint8_t n, AttemptEnd how) {
+    s_.callers[n] = {};
+    CallRow after = row();
+    const ledger::Settled settled = ledger::settle(after, kNewest, kNewest, how, true, nullptr, kNow);
+    check(settled.accepted, "the end of a call that nobody else has was refused");
+    return put(after, settled.released);
+}
+
+bool KeysWorld::happens(std::uint8_t print) {
+    const bool keyed = settings_.effect == EffectClass::keyed;
+    if (!keyed || !s_.remembers) {
+        s_.applied = static_cast<std::uint8_t>(std::min(s_.applied + 1, 2));
+        s_.prints = static_cast<std::uint8_t>(s_.prints | 1u << print);
+    }
+    s_.remembers = keyed;
+    return true;
+}
+
+bool KeysWorld::crash(std::uint8_t n) {
+    if (s_.owner != n + 1 && s_.callers[n].doing == Doing::nothing) return false;
+    if (s_.callers[n].doing == Doing::flying) {
+        if (s_.orphan != 0) return false;
+        s_.orphan = static_cast<std::uint8_t>(1 + s_.callers[n].print);
+    }
+    s_.callers[n] = {};
+    if (s_.owner == n + 1) s_.owner = 0;
+    return true;
+}
+
+bool KeysWorld::time_passes(int move) {
+    const bool ended = s_.has_row && ledger::is_end(s_.state);
+    switch (move) {
+        case 0:  // no message and no deadline lives that long
+            if (!s_.has_row || s_.old || busy()) return false;
+            s_.old = true;
+            return true;
+        case 1:  // who takes keys keeps them for as long as we do
+            if (!s_.remembers || (s_.has_row && !s_.old)) return false;
+            s_.remembers = false;
+            return true;
+        case 2:
+            if (!ended || s_.state == CallState::unknown || !s_.old) return false;
+            s_.has_row = s_.old = s_.maybe_applied = false;
+            s_.state = CallState::claimed;
+            s_.owner = s_.print = 0;
+            s_.tomb = true;
+            return true;
+        case 3:  // the promise ends here
+            if (!s_.tomb || s_.has_row || busy()) return false;
+            s_ = {};
+            return true;
+        default: return false;
+    }
+}
+
+bool KeysWorld::apply(int move) {
+    bool possible = false;
+    if (move < kOfCaller) {
+        possible = claim(static_cast<std::uint8_t>(move / 2), static_cast<std::uint8_t>(move % 2));
+    } else if (move < kByItself) {
+        const auto n = static_cast<std::uint8_t>((move - kOfCaller) / 6);
+        Caller& caller = s_.callers[n];
+        switch ((move - kOfCaller) % 6) {
+            case 0:
+                possible = caller.doing == Doing::flying && happens(caller.print);
+                if (possible) caller.doing = Doing::happened;
+                break;
+            case 1:
+                possible = caller.doing == Doing::flying;
+                if (possible) caller.doing = Doing::lost;
+                break;
+            case 2: possible = caller.doing == Doing::happened && end(n, AttemptEnd::succeeded); break;
+            case 3: possible = caller.doing == Doing::flying && end(n, AttemptEnd::not_applied); break;
+            case 4:
+                possible = (caller.doing == Doing::happened || caller.doing == Doing::lost) &&
+                           end(n, AttemptEnd::ambiguous);
+                break;
+            default: possible = crash(n);
+        }
+    } else if (move - kByItself < 4) {
+        possible = time_passes(move - kByItself);
+    } else {
+        CallRow after = row();
+        switch (move - kByItself) {
+            case 4:
+                if (s_.has_row && s_.owner == 0 && !ledger::is_end(s_.state) && s_.old) {
+                    const ledger::Settled settled = ledger::give_up(after, kNow);
+                    possible = put(after, settled.released);
+                }
+                break;
+            case 5:
+            case 6: {
+                const bool applied = move - kByItself == 5;
+                possible = s_.has_row && s_.state == CallState::unknown && !busy() &&
+                           applied == (s_.applied > 0) && ledger::resolve(after, applied, nullptr, kNow) &&
+                           put(after, false);
+                break;
+            }
+            case 7:
+                possible = s_.orphan != 0 && happens(static_cast<std::uint8_t>(s_.orphan - 1));
+                if (possible) s_.orphan = 0;
+                break;
+            case 8:
+                possible = s_.orphan != 0;
+                s_.orphan = 0;
+                break;
+            default: break;
+        }
+    }
+    if (possible) judge();
+    return possible;
+}
+
+void KeysWorld::judge() {
+    if (settings_.effect == EffectClass::read) return;
+    check(s_.applied <= 1, "an effect happened twice under one key");
+    check(s_.prints != 3, "two requests had their effect under one key");
+    if (s_.has_row && s_.state == CallState::succeeded)
+        check(s_.applied > 0, "succeeded is on the record, and nothing happened");
+}
+
+}  // namespace callgate::model
