@@ -44,7 +44,8 @@ void as_line(std::string_view input) {
     if (const auto note = read_checkpoint_line(input))
         require(checkpoint_line(*note) == std::string(input) + "\n", "a line is written as it was read");
     if (const auto header = read_header_line(input))
-        require(header_line(header->chain_id, header->after) == std::string(input) + "\n", "a line is written as it was read");
+        require(header_line(header->chain_id, header->after) == std::string(input) + "\n",
+                "a line is written as it was read");
 }
 
 void as_note(std::string_view input) {

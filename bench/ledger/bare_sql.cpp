@@ -78,8 +78,8 @@ BareSql::BareSql(const std::string& directory) : state_(std::make_unique<State>(
     State& s = *state_;
     s.database = must(Database::open(directory + "/bare.db", Access::read_write));
     must(s.database.execute(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = "
-        "0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"));
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"));
     must(ledger::migrate(s.database));
     sqlite3_wal_hook(
         s.database.raw(),

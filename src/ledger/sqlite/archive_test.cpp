@@ -1,4 +1,5 @@
-// The audit's beginning in segments: nothing goes before it is safe elsewhere, and what stays goes on from there.
+// The audit's beginning in segments: nothing goes before it is safe elsewhere, and what stays goes on from
+// there.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -191,7 +192,8 @@ TEST(AuditArchive, TheNextStartGoesOnWithTheLog) {
         const auto files = files_in(archive(desk));
         for (int start = 0; start < 2; ++start) {
             ASSERT_FALSE(desk.open());
-            make_calls(desk, 1'000 + static_cast<std::uint64_t>(start), 1'000 + static_cast<std::uint64_t>(start));
+            const auto call = 1'000 + static_cast<std::uint64_t>(start);
+            make_calls(desk, call, call);
         }
         const auto report = verify_all(desk, files);
         EXPECT_FALSE(report.fault) << calls << ": " << report.summary();
@@ -294,7 +296,8 @@ TEST(AuditArchive, ABrokenLogIsNotArchived) {
     {
         auto file = Database::open(desk.directory + "/ledger.db", Access::read_write);
         ASSERT_TRUE(file);
-        ASSERT_TRUE(file->execute("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'A2', 'A3') AS BLOB) WHERE seq = 3"));
+        ASSERT_TRUE(file->execute(
+            "UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'A2', 'A3') AS BLOB) WHERE seq = 3"));
     }
     ASSERT_FALSE(desk.open());
     const std::uint64_t events = rows_in(desk, "audit");

@@ -27,7 +27,8 @@ std::string joined(const std::vector<Sha256Digest>& hashes) {
 bool taken_apart(std::string_view bytes, std::vector<Sha256Digest>& hashes) {
     constexpr std::size_t kSize = sizeof(Sha256Digest);
     if (bytes.size() % kSize != 0) return false;
-    for (; !bytes.empty(); bytes.remove_prefix(kSize)) copy_bytes(bytes.substr(0, kSize), hashes.emplace_back());
+    for (; !bytes.empty(); bytes.remove_prefix(kSize))
+        copy_bytes(bytes.substr(0, kSize), hashes.emplace_back());
     return true;
 }
 
