@@ -9,7 +9,8 @@
 // A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
 // from call_or_throw(). A call that does not have to wait never leaves its thread. A tool may call the
 // runtime from inside. What never began has not happened: a call that is called off or out of time before its
-// tool's own code was entered ends as `cancelled` or `timed_out`, never as `unknown`, and its key is free.
+// tool's own code was entered ends as `cancelled` or `timed_out`, never as `unknown`, and its key is free. (A
+// coroutine tool counts as entered once it is handed to its executor.)
 //
 // Observers, `done` and progress functions run on the caller's own thread while it is in the call, or on
 // threads that exist for them; in order for each call. They may block, throw and call the runtime: no other

@@ -130,7 +130,6 @@ TEST_WITH_EITHER_LEDGER(ForeignCode, ProgressThatNobodyTakesIsMergedAndTheLastIs
     TestRuntime node;
     constexpr int kTold = 10'000;
     Gate gate;
-    std::promise<void> all_told;
     ASSERT_TRUE(node->tools().add(pooled("work", [&](const Object&, CallContext& context) -> ToolReturn {
         context.progress("begins");
         gate.wait_for_arrival();

@@ -110,11 +110,9 @@ struct WorkerPool::State {
         }
         if (closing) return false;
         idle.push_back(&self);
-        const bool wanted =
-            self.wanted.wait_for(lock, options.linger, [&] { return self.task != nullptr || closing; });
+        self.wanted.wait_for(lock, options.linger, [&] { return self.task != nullptr || closing; });
         if (self.task != nullptr) return true;
         std::erase(idle, &self);
-        (void)wanted;
         return false;
     }
 
