@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/verify.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "secrets/key_source.h"
 #include "secrets/secrets_file.h"
@@ -128,13 +129,11 @@ private:
     }
 
     void nothing_is_stuck() {
-        class Nobody final : public ledger::Waiter {
-            void wake() override {}
-        } nobody;
         for (const auto& [key, row] : rows_) {
             if (ledger::is_end(row.state)) continue;
             ledger::PeekReply reply;
-            ledger_->peek(row.key, row.fingerprint, reply, nobody);
+            ledger::BlockingWaiter waiter;
+            waiter.wait(ledger_->peek(row.key, row.fingerprint, reply, waiter));
             if (reply.error || key.empty() || reply.verdict == ledger::ClaimVerdict::in_progress)
                 wrong(fmt::format("'{}' is {}, and nobody can go on with it.", key, to_string(row.state)));
         }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <string_view>
 #include <thread>
 
@@ -79,17 +78,6 @@ public:
 
 private:
     os::Fd file_;
-};
-
-class Done final : public ledger::Waiter {
-public:
-    void wake() override { woken_.release(); }
-    void wait_for(ledger::Io io) {
-        if (io == ledger::Io::pending) woken_.acquire();
-    }
-
-private:
-    std::binary_semaphore woken_{0};
 };
 
 Context as_agent(std::string key) {
@@ -299,8 +287,8 @@ private:
             attempted.call_id = row.call_id;
             request.events.push_back(std::move(attempted));
             ledger::ClaimReply reply;
-            Done done;
-            done.wait_for(ledger.claim(std::move(request), reply, done));
+            ledger::BlockingWaiter waiter;
+            waiter.wait(ledger.claim(std::move(request), reply, waiter));
         };
         leave(EffectClass::unsafe, "unsafe", true);
         leave(EffectClass::verify, "verify", true);
@@ -321,6 +309,7 @@ private:
         const auto calls = ledger_->page_of_calls({});
         if (calls && !calls->empty()) (void)ledger_->erase_payloads(calls->back().call_id, "alice");
         (void)ledger_->rotate_audit_key("alice");
+        (void)ledger_->archive_audit({}, {});
     }
 
     /// The ledger in memory has failpoints, too; here nothing must survive, only nothing may happen twice.

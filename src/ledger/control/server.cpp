@@ -71,6 +71,7 @@ struct ControlServer::Connection {
     std::size_t sent = 0;
     base::MonotonicTime deadline{};
     std::shared_ptr<Exchange> running;  // while a verb runs
+    bool has_spoken = false;            // at least one byte came
     bool ended = false;                 // the peer sends no more
     bool last_answer = false;           // close when it is written
     bool dead = false;                  // to be removed
@@ -225,6 +226,29 @@ std::size_t ControlServer::connections_of(uid_t user) const {
         std::ranges::count_if(connections_, [&](const auto& one) { return one.second.uid == user; }));
 }
 
+void ControlServer::turn_away(const os::Fd& fd, const Error& why) {
+    counts_.refused.fetch_add(1);
+    // As much as it takes at once: who may not come in is not waited for.
+    const std::string bytes = framed(bad_answer(why));
+    static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+bool ControlServer::a_silent_one_gives_way(std::optional<uid_t> user) {
+    const auto is_silent = [](const Connection& one) {
+        char byte = 0;
+        return !one.has_spoken && ::recv(one.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+    };
+    const auto oldest = std::ranges::find_if(connections_, [&](const auto& one) {
+        return (!user || one.second.uid == *user) && is_silent(one.second);
+    });
+    if (oldest == connections_.end()) return false;
+    turn_away(oldest->second.fd,
+              Error(ErrorCode::unavailable, "Others came, and you had not asked for anything. Try again.",
+                    {{"reason", "too_many_connections"}}));
+    connections_.erase(oldest);
+    return true;
+}
+
 void ControlServer::admit(os::Fd fd) {
     Connection made;
     made.id = ++last_connection_;
@@ -240,12 +264,8 @@ void ControlServer::admit(os::Fd fd) {
         refusal =
             Error(ErrorCode::denied, "This ledger belongs to another user. Ask as that user, or as root.",
                   {{"reason", "not_allowed"}});
-    } else if (connections_.size() >= options_.max_connections) {
-        refusal = Error(ErrorCode::unavailable,
-                        fmt::format("The owner of the ledger already serves {} others. Try again.",
-                                    options_.max_connections),
-                        {{"reason", "too_many_connections"}, {"max", options_.max_connections}});
-    } else if (connections_of(peer->uid) >= options_.max_connections_per_user) {
+    } else if (connections_of(peer->uid) >= options_.max_connections_per_user &&
+               !a_silent_one_gives_way(peer->uid)) {
         refusal = Error(ErrorCode::unavailable,
                         fmt::format("The owner of the ledger already serves {} connections of yours. Close "
                                     "some, or try again.",
@@ -253,14 +273,13 @@ void ControlServer::admit(os::Fd fd) {
                         {{"reason", "too_many_connections"},
                          {"max", options_.max_connections_per_user},
                          {"user", peer->uid}});
+    } else if (connections_.size() >= options_.max_connections && !a_silent_one_gives_way(std::nullopt)) {
+        refusal = Error(ErrorCode::unavailable,
+                        fmt::format("The owner of the ledger already serves {} others. Try again.",
+                                    options_.max_connections),
+                        {{"reason", "too_many_connections"}, {"max", options_.max_connections}});
     }
-    if (refusal) {
-        counts_.refused.fetch_add(1);
-        // As much as it takes at once: who may not come in is not waited for.
-        const std::string bytes = framed(bad_answer(*refusal));
-        static_cast<void>(::send(made.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-        return;
-    }
+    if (refusal) return turn_away(made.fd, *refusal);
     counts_.connections.fetch_add(1);
     made.uid = peer->uid;
     made.asker = asker_of(*peer, is_owner);
@@ -293,6 +312,7 @@ void ControlServer::read_from(Connection& connection) {
         return;
     }
     if (got == 0) connection.ended = true;
+    connection.has_spoken = true;
     connection.in.add({block.data(), static_cast<std::size_t>(got)});
     advance(connection);
 }

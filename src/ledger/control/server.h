@@ -4,8 +4,9 @@
 // gets one refusal. Files are made only for the user that this process runs as, and for root. One thread
 // moves all bytes and never waits for a peer; verbs run on a few others, and those that read the whole ledger
 // on threads of their own, so that an approval never waits for a check. Everything is bounded: connections,
-// in all and of each user, one request at a time on each, the time a request or a reader may take. When a
-// peer hangs up, its long work is called off.
+// in all and of each user, one request at a time on each, the time a request or a reader may take. Where there
+// are too many, the oldest on which nothing was ever asked gives way. When a peer hangs up, its long work is
+// called off.
 //
 // Threads: start() and stop() on one thread at a time. Must end before the ledger does.
 #pragma once
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,6 +90,9 @@ private:
     int next_timeout() const;
     void take_connections();
     void admit(os::Fd fd);
+    void turn_away(const os::Fd& fd, const Error& why);
+    /// The oldest connection, of one user or of all, on which nothing has been asked yet.
+    bool a_silent_one_gives_way(std::optional<uid_t> user);
     std::size_t connections_of(uid_t user) const;
     void deliver();
     void read_from(Connection& connection);

@@ -306,6 +306,25 @@ TEST(ControlServer, TooManyAtOnceAreToldSo) {
     }
 }
 
+TEST(ControlServer, WhoNeverAskedGivesWay) {
+    Served served;
+    ControlOptions options;
+    options.max_connections = 6;
+    options.max_connections_per_user = 4;
+    served.start(options);
+    ControlClient asked = served.client();
+    EXPECT_TRUE(asked.ask({{"verb", "ping"}}));
+    std::vector<ControlClient> silent;
+    for (int i = 0; i < 20; ++i) {
+        silent.push_back(served.client());
+        EXPECT_TRUE(served.client().ask({{"verb", "ping"}}));
+    }
+    EXPECT_TRUE(asked.ask({{"verb", "ping"}}));
+    const auto gave_way = silent.front().ask({{"verb", "ping"}});
+    EXPECT_FALSE(gave_way);
+    EXPECT_TRUE(silent.back().ask({{"verb", "ping"}}));
+}
+
 TEST(ControlServer, OneUserKeepsNoOtherOut) {
     Served served;
     ControlOptions options;
