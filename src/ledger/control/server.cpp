@@ -71,7 +71,7 @@ struct ControlServer::Connection {
     std::size_t sent = 0;
     base::MonotonicTime deadline{};
     std::shared_ptr<Exchange> running;  // while a verb runs
-    bool has_spoken = false;            // at least one byte came
+    bool has_spoken = false;            // something came, be it the end
     bool ended = false;                 // the peer sends no more
     bool last_answer = false;           // close when it is written
     bool dead = false;                  // to be removed

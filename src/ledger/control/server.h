@@ -4,9 +4,9 @@
 // gets one refusal. Files are made only for the user that this process runs as, and for root. One thread
 // moves all bytes and never waits for a peer; verbs run on a few others, and those that read the whole ledger
 // on threads of their own, so that an approval never waits for a check. Everything is bounded: connections,
-// in all and of each user, one request at a time on each, the time a request or a reader may take. Where there
-// are too many, the oldest on which nothing was ever asked gives way. When a peer hangs up, its long work is
-// called off.
+// in all and of each user, one request at a time on each, the time a request or a reader may take. Where
+// there are too many, the oldest on which nothing was ever asked gives way. When a peer hangs up, its long
+// work is called off.
 //
 // Threads: start() and stop() on one thread at a time. Must end before the ledger does.
 #pragma once
