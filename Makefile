@@ -11,6 +11,7 @@ JOBS ?= $(shell nproc)
 SECONDS ?= 60
 KILLS ?= 10000
 HITS ?= 4
+HOSTS ?= 3000
 SEED ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
@@ -59,6 +60,30 @@ approval-crash: ## the same between the request for an approval and its use (1,0
 	@$(call build,fault,--target approval_crash)
 	@build/fault/bin/approval_crash --kills $(or $(APPROVAL_KILLS),1000) --seed $(SEED)
 
+.PHONY: hosts
+hosts: ## random hosts over pool, timers and both ledgers, and each rule switched off (HOSTS=3000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target hosts)
+	@build/fault/bin/hosts --hosts $(HOSTS) --seed $(SEED) --lanes $(JOBS)
+
+.PHONY: rollback
+rollback: ## put a ledger's past back in every way, and count what is not noticed (FLIPS=1000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target rollback)
+	@build/fault/bin/rollback --flips $(or $(FLIPS),1000) --seed $(SEED)
+
+.PHONY: power-loss
+power-loss: ## the power goes at any write; unsynced sectors of every file are kept, lost or torn (DEATHS=2000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target power_loss)
+	@build/fault/bin/power_loss --deaths $(or $(DEATHS),2000) --seed $(SEED)
+
+.PHONY: hung-disk
+hung-disk: ## the disk stops for 20 seconds under 64 callers and two operators (HANG_MS=20000)
+	@tools/setup.sh build test
+	@$(call build,fault,--target hung_disk)
+	@build/fault/bin/hung_disk --hang-ms $(or $(HANG_MS),20000)
+
 .PHONY: canary
 canary: ## a known secret is used, and looked for afterwards in files, logs, exports, memory and /proc
 	@tools/setup.sh build test
@@ -96,6 +121,12 @@ differential: ## generated schemas and instances against ajv (PAIRS=100000 SEED=
 	@tools/setup.sh build test bench node
 	@$(call build,bench,--target differential)
 	@tests/differential/run.sh
+
+.PHONY: tamper
+tamper: ## a hand in the ledger's file: one-field edits by SQL without the key, all found (EDITS=2000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,fault,--target tamper)
+	@build/fault/bin/tamper --edits $(or $(EDITS),2000) --seed $(or $(SEED),1)
 
 .PHONY: audit-attacks
 audit-attacks: ## twelve ways to attack an audit log, found by both verifiers (TRIALS=1000 SEED=1)
@@ -174,6 +205,9 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) model MODEL=--thorough
 	@$(MAKE) crash
 	@$(MAKE) approval-crash
+	@$(MAKE) hosts
+	@$(MAKE) rollback
+	@$(MAKE) power-loss
 	@$(MAKE) canary
 	@$(MAKE) failpoints
 	@$(MAKE) disk-faults

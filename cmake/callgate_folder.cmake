@@ -32,9 +32,9 @@ function(callgate_inner name)
   target_link_libraries(${name} PRIVATE callgate OpenSSL::Crypto SQLite::SQLite3 fmt::fmt PkgConfig::callgate_text)
 endfunction()
 
-# callgate_program(NAME SOURCES...): a program of ours that may.
+# callgate_program(NAME SOURCES...): a program that tests or benchmarks run; it keeps out of the user's state directory.
 function(callgate_program name)
-  add_executable(${name} ${ARGN})
+  add_executable(${name} ${ARGN} ${PROJECT_SOURCE_DIR}/tests/support/own_state.cpp)
   callgate_inner(${name})
 endfunction()
 

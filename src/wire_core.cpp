@@ -9,14 +9,23 @@
 #include "ledger/control/service.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "os/file_ops.h"
 #include "pipeline/approvals_desk.h"
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
 #include "pipeline/timers.h"
+#include "secrets/key_source.h"
 
 namespace callgate {
 
 namespace {
+
+ledger::OpenApprovalLimits open_approvals(const RuntimeOptions& options) {
+    ledger::OpenApprovalLimits limits;
+    limits.per_principal = options.max_open_approvals_per_principal;
+    limits.per_tenant = options.max_open_approvals_per_tenant;
+    return limits;
+}
 
 Result<void> make_ledger(const RuntimeOptions& options, pipeline::Parts& parts) {
     if (options.ledger_dir.empty()) {
@@ -24,19 +33,33 @@ Result<void> make_ledger(const RuntimeOptions& options, pipeline::Parts& parts) 
         kept.audit_kept = options.audit_kept;
         kept.key_ttl = options.key_ttl;
         kept.tombstone_ttl = options.tombstone_ttl;
+        kept.max_bytes = options.max_ledger_bytes;
+        kept.open_approvals = open_approvals(options);
         parts.ledger = std::make_shared<ledger::MemoryLedger>(*parts.clock, kept);
         return {};
     }
     ledger::SqliteOptions durable;
     durable.directory = options.ledger_dir;
+    durable.mark_dir = options.ledger_mark_dir;
     durable.kept.key_ttl = options.key_ttl;
     durable.kept.tombstone_ttl = options.tombstone_ttl;
+    durable.kept.open_approvals = open_approvals(options);
     durable.strict_audit = options.strict_audit;
     durable.reads_without_record = options.reads_without_record;
+    durable.readers.threads = options.ledger_readers;
+    durable.writer.hung_after = options.disk_hung_after;
+    durable.writer.max_waiting_bytes = options.ledger_waiting_bytes;
     durable.clock = parts.clock;
     durable.rng = parts.rng;
     durable.anchor_file = options.audit_anchor_file;
     durable.anchor_command = options.audit_anchor_command;
+    durable.operator_uids.assign(options.operator_uids.begin(), options.operator_uids.end());
+    if (options.seal_key) {
+        os::RealFileOps files;
+        auto key = secrets::load_key(files, *options.seal_key);
+        if (!key) return tl::unexpected(std::move(key.error()));
+        durable.key = std::move(*key);
+    }
     auto opened = ledger::SqliteLedger::open(std::move(durable));
     if (!opened) return tl::unexpected(std::move(opened.error()));
     parts.ledger = *opened;
@@ -51,6 +74,10 @@ public:
         auto office = std::make_shared<Office>(core);
         ledger::ControlOptions options;
         options.directory = core.options.ledger_dir;
+        options.uids.assign(core.options.control_uids.begin(), core.options.control_uids.end());
+        options.gids.assign(core.options.control_gids.begin(), core.options.control_gids.end());
+        // Others reach the socket where they may ask, as far as the directory lets them.
+        if (!options.uids.empty() || !options.gids.empty()) options.permissions = 0666;
         auto server = ledger::ControlServer::start(office->service_, *core.parts.clock, std::move(options));
         if (!server) return tl::unexpected(std::move(server.error()));
         office->server_ = std::move(*server);

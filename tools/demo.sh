@@ -17,6 +17,7 @@ tool=examples/tools/send_mail.json
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export CALLGATE_LEDGER=$scratch/ledger
+export XDG_STATE_HOME=$scratch/state
 mail='{"to": ["ada@example.org"], "subject": "Hello"}'
 
 # show EXPECTED_EXIT_CODE ARGUMENT...: print a command line, run it, hold it to its exit code.
@@ -53,6 +54,7 @@ show 0 call count '{"to": 3, "step_ms": 0}'
 show 1 call fail '{"message": "The disk is full."}'
 
 printf '\nA person decides about exactly this call, and it runs once.\n'
+printf '(The demonstration takes your word for it. A host takes a signature: callgate operator enroll.)\n'
 show 4 call send_mail "$mail"
 show 0 approvals list
 approval=$(text_in id approvals list --state pending)

@@ -13,6 +13,7 @@
 #include "approval_report.h"
 #include "error_report.h"
 #include "lookout.h"
+#include "vote_signer.h"
 
 namespace callgate::cli {
 
@@ -23,7 +24,8 @@ constexpr std::size_t kAtOnce = 1'000;
 class Watch {
 public:
     // A question at a terminal waits for a line: there Ctrl-C ends the program, as it always does.
-    Watch(OperatorRun& run, bool full) : run_(run), full_(full), lookout_(run, !run.may_ask()) {}
+    Watch(OperatorRun& run, bool full)
+        : run_(run), full_(full), signer_(run), lookout_(run, !run.may_ask()) {}
 
     int go() {
         auto fresh = new_ones();
@@ -35,7 +37,14 @@ public:
                     if (!tell(one)) return 0;
                 }
             }
-            lookout_.looked(fresh && !fresh->empty());
+            // While a person was asked, others may have come: only a look that finds nothing is followed by
+            // waiting for a change.
+            const bool found = fresh && !fresh->empty();
+            if (found && run_.may_ask()) {
+                fresh = new_ones();
+                continue;
+            }
+            lookout_.looked(found);
             do {
                 if (!lookout_.wait()) return 0;
             } while (!changed());
@@ -113,10 +122,14 @@ private:
             if (*answer == "s" || *answer == "skip") return true;
             const bool yes = *answer == "a" || *answer == "approve";
             if (!yes && *answer != "d" && *answer != "deny") continue;
-            const auto decided = run_.ask({{"verb", "approvals.vote"},
-                                           {"id", id},
-                                           {"approve", yes},
-                                           {"digest", text_at(approval, "digest")}});
+            Object request{{"verb", "approvals.vote"},
+                           {"id", id},
+                           {"approve", yes},
+                           {"digest", text_at(approval, "digest")}};
+            if (yes) {
+                if (auto ready = signer_.sign(request, *shown); !ready) return complain(ready.error());
+            }
+            const auto decided = run_.ask(request);
             if (!decided) return complain(decided.error());
             run_.print(decision_text(value_at(*decided, "approval"), run_.style()));
             return true;
@@ -132,6 +145,7 @@ private:
     const bool full_;
     std::set<std::string> told_;
     std::string version_;
+    VoteSigner signer_;  // asks for the passphrase once
     Lookout lookout_;
 };
 

@@ -19,6 +19,7 @@
 #include "ledger/audit/proof.h"
 #include "ledger/audit/verify.h"
 #include "ledger/control/message.h"
+#include "ledger/sqlite/media.h"
 #include "os/file_ops.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -173,6 +174,18 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
         if (fed) fed = feed_all(verifier, line.from_export, false);
         if (!fed) return run.give_up(fed.error());
         return tell(run, verifier.finish());
+    }
+    // Where nothing can be written nobody can own it: it is looked at as it is.
+    if (const auto directory = run.directory(); directory && ledger::is_read_only(*directory)) {
+        if (!line.segments.empty())
+            return run.give_up(usage("Segments are verified with an export: this ledger cannot be written. "
+                                     "Give --from-export.")
+                                   .value());
+        os::RealFileOps files;
+        const auto media = ledger::MediaLedger::open(files, *directory);
+        if (!media) return run.give_up(media.error());
+        const auto report = ledger::verify_audit((*media)->audit(), *options);
+        return report ? tell(run, *report) : run.give_up(report.error());
     }
     for (int tries = 1;; ++tries) {
         ledger::ExportVerifier verifier(*options);

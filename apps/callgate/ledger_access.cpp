@@ -161,7 +161,8 @@ Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chron
 
 Result<Value> LedgerAccess::ask(const Object& request, const ledger::Meanwhile& meanwhile) {
     if (parts_->client) {
-        const bool lengthy = ledger::ControlService::takes_long(request);
+        using Takes = ledger::ControlService::Takes;
+        const bool lengthy = ledger::ControlService::takes(request) == Takes::long_work;
         return parts_->client->ask(request, meanwhile, std::chrono::milliseconds(lengthy ? 0 : 60'000));
     }
     Object whole = request;

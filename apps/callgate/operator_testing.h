@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <callgate/json.h>
 
 #include "base/clock.h"
@@ -34,6 +36,7 @@ class LedgerTest {
 public:
     explicit LedgerTest(bool owned = false, ledger::SqliteOptions options = {}) {
         options.directory = directory();
+        options.operator_uids.push_back(::getuid());
         ledger_ = ledger::SqliteLedger::open(std::move(options)).value();
         if (owned) serve();
     }
@@ -60,6 +63,7 @@ public:
     void open_again() {
         ledger::SqliteOptions options;
         options.directory = directory();
+        options.operator_uids.push_back(::getuid());
         ledger_ = ledger::SqliteLedger::open(std::move(options)).value();
     }
 

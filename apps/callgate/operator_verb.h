@@ -78,6 +78,8 @@ public:
     /// The line that is typed; nothing where the input ended.
     std::optional<std::string> ask_person(std::string_view question) const;
 
+    /// Where the ledger is.
+    Result<std::string> directory() const { return ledger_directory(line_.ledger); }
     bool json() const noexcept { return line_.json; }
     const Console& console() const noexcept { return console_; }
     const Style& style() const noexcept { return style_; }

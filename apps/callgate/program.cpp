@@ -20,6 +20,7 @@
 #include "verb_call.h"
 #include "verb_calls.h"
 #include "verb_ledger.h"
+#include "verb_operator.h"
 #include "verb_policy.h"
 #include "verb_secrets.h"
 #include "verb_tools.h"
@@ -41,6 +42,7 @@ Verbs
   policy      test what a policy decides, or lint it
   secrets     what tools log in with, in an encrypted file
   approvals   what waits for a person, and the person's answer
+  operator    the key that a person's answers are signed with
   calls       what was called, and what came of it
   audit       the record of everything, and whether it is still what was recorded
   ledger      the care of the ledger that keeps them
@@ -120,8 +122,9 @@ std::string unexpected(const CLI::App& verb, const std::vector<std::string>& lef
         said += fmt::format("{} more argument{} than expected (not shown: {} might be secret). ", hidden,
                             hidden == 1 ? "" : "s", hidden == 1 ? "it" : "one");
     if (is_of(verb, "secrets"))
-        said += "A secret's value is never given here, where other programs can see it: it is asked for, or "
-                "read from standard input. ";
+        said +=
+            "A secret's value is never given here, where other programs can see it: it is asked for, or "
+            "read from standard input. ";
     said.pop_back();
     return said;
 }
@@ -157,6 +160,7 @@ void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chos
     add_call(app, console, chosen);
     add_policy(app, console, chosen);
     add_secrets(app, console, chosen);
+    add_operator(app, console, chosen);
     add_approvals(app, console, chosen);
     add_calls(app, console, chosen);
     add_audit(app, console, chosen);

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "operator_verb.h"
 #include "program.h"
+#include "vote_signer.h"
 
 namespace callgate::cli {
 
@@ -39,7 +40,8 @@ constexpr std::string_view kListHelp =
 
 Usage: callgate approvals list [options]
 
-  --state S            pending (default), approved, denied, expired, consumed, revoked, or all
+  --state S            pending (default), approved, denied, expired, consumed, revoked,
+                       superseded, or all
   --limit N            how many at most: 50 by default
   --before ID          those before this one: the next page
   --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
@@ -96,8 +98,9 @@ Usage: callgate approvals approve [options] ID
   -h, --help           this text
 
 You decide in your own name: the operating system's user is the approver, and nobody can
-approve what they asked for. Approving only records; the call runs when it is made again or
-resumed.
+approve what they asked for. Where a person must decide (A2), you are asked for the passphrase
+of your operator key (callgate operator enroll). Approving only records; the call runs when it
+is made again or resumed.
 
 Exit codes
   0  recorded          1  you said no, or it was refused: decided before, expired, your own
@@ -246,6 +249,10 @@ int decide(const CommandLine& line, const Console& console, std::string_view wha
     request["id"] = text_at(approval, "id");
     if (approving) request["digest"] = line.digest.empty() ? text_at(approval, "digest") : line.digest;
     if (!line.reason.empty()) request["reason"] = line.reason;
+    VoteSigner signer(run);
+    if (approving) {
+        if (auto ready = signer.sign(request, *shown); !ready) return run.give_up(ready.error());
+    }
     const auto decided = run.ask(request);
     if (!decided) return run.give_up(decided.error());
     if (!run.print_json(*decided)) run.print(decision_text(value_at(*decided, "approval"), run.style()));
@@ -265,7 +272,8 @@ void add_approvals(CLI::App& app, const Console& console, std::function<int()>& 
 
     CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
     listing.add_option("--state", line->state)
-        ->check(CLI::IsMember({"pending", "approved", "denied", "expired", "consumed", "revoked", "all"}));
+        ->check(CLI::IsMember(
+            {"pending", "approved", "denied", "expired", "consumed", "revoked", "superseded", "all"}));
     listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
     listing.add_option("--before", line->before);
 

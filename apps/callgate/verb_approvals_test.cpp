@@ -135,7 +135,7 @@ TEST_P(VerbApprovals, NobodyApprovesWhatTheyAskedFor) {
     ready();
     const Ran ran = test.run({"approvals", "approve", approval.id}, "y\n");
     EXPECT_EQ(ran.exit_code, 1);
-    EXPECT_THAT(ran.err, HasSubstr("cannot decide it"));
+    EXPECT_THAT(ran.err, HasSubstr("somebody else must decide it"));
 }
 
 TEST_P(VerbApprovals, WatchShowsWhatIsPendingAndTakesTheAnswer) {

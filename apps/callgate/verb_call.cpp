@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <callgate/runtime.h>
 
@@ -24,6 +25,7 @@
 #include "ledger/control/asker.h"
 #include "ledger_access.h"
 #include "operator_verb.h"
+#include "person_line.h"
 #include "progress_line.h"
 
 namespace callgate::cli {
@@ -122,29 +124,22 @@ public:
           progress_(console.err, console.err_terminal) {}
 
     int run() {
-        if (auto ready = read_arguments(); !ready) {
-            print_error(ready.error(), std::nullopt, line_.json, color_, console_);
-            return static_cast<int>(CallExit::unusable);
-        }
+        if (auto ready = read_arguments(); !ready) return unusable(ready.error());
         const Interrupt interrupt;
-        auto opened = open(interrupt);
-        if (!opened) {
-            print_error(opened.error(), std::nullopt, line_.json, color_, console_);
-            return static_cast<int>(CallExit::unusable);
-        }
-        Runtime& runtime = **opened;
-        if (auto added = add_demo_tools(runtime.tools()); !added) {
-            print_error(added.error(), std::nullopt, line_.json, color_, console_);
-            return static_cast<int>(CallExit::unusable);
-        }
-        Outcome outcome = tell(begin(runtime, context(interrupt)));
+        auto runtime = open(interrupt);
+        if (!runtime) return unusable(runtime.error());
+        Outcome outcome = tell(begin(**runtime, context(interrupt)));
         std::optional<Approval> approval;
         if (!outcome.approval_id().empty()) {
-            approval = look_at(runtime, outcome.approval_id());
+            approval = look_at(**runtime, outcome.approval_id());
             const bool waits = outcome.state() == State::needs_approval;
-            if (approval && waits && decide(runtime, outcome, *approval)) {
-                outcome = tell(runtime.resume(outcome.call_id(), context(interrupt)));
-                approval = look_at(runtime, approval->id);
+            if (approval && waits) {
+                const auto decision = decide(runtime, outcome, *approval, interrupt);
+                if (!decision) return unusable(decision.error());
+                if (*decision) {
+                    outcome = tell((*runtime)->resume(outcome.call_id(), context(interrupt)));
+                    approval = look_at(**runtime, approval->id);
+                }
             }
         }
         finish(outcome, approval);
@@ -159,13 +154,30 @@ private:
         return std::nullopt;
     }
 
+    int unusable(const Error& error) const {
+        print_error(error, std::nullopt, line_.json, color_, console_);
+        return static_cast<int>(CallExit::unusable);
+    }
+
+    // With the tools it calls.
     Result<std::unique_ptr<Runtime>> open(const Interrupt& interrupt) {
+        auto runtime = open_runtime(interrupt);
+        if (!runtime) return runtime;
+        if (auto added = add_demo_tools((*runtime)->tools()); !added)
+            return tl::unexpected(std::move(added.error()));
+        return runtime;
+    }
+
+    Result<std::unique_ptr<Runtime>> open_runtime(const Interrupt& interrupt) {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);
         auto where = ledger_directory(line_.ledger);
         if (!where) return tl::unexpected(std::move(where.error()));
         if (*where != kInMemory) {
             options.ledger_dir = *where;
+            // The tools here are a demonstration, and so is whose word counts: yours does, without a
+            // signature.
+            options.operator_uids = {::getuid()};
             // Its own directory is made with it; where it is the usual one, those above it as well.
             std::error_code ignored;
             if (line_.ledger.empty())
@@ -238,12 +250,13 @@ private:
         return outcome;
     }
 
-    // True: a person has decided, so that the call can go on or end.
-    bool decide(Runtime& runtime, const Outcome& outcome, const Approval& approval) {
+    // True: a person has decided, so that the call can go on or end. `runtime` may be another one afterwards.
+    Result<bool> decide(Result<std::unique_ptr<Runtime>>& runtime, const Outcome& outcome,
+                        const Approval& approval, const Interrupt& interrupt) {
         if (!line_.json) console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
         if (!line_.approvers.empty()) {
             for (const std::string& approver : line_.approvers) {
-                auto voted = runtime.approvals().approve(approval.id, approver);
+                auto voted = (*runtime)->approvals().approve(approval.id, approver);
                 if (!voted) return refuse_vote(std::move(voted.error()));
                 if (!line_.json)
                     console_.err << fmt::format("  {} approves\n", style_.bold(printable(approver)));
@@ -254,7 +267,19 @@ private:
             if (!line_.json) console_.err << how_to_go_on(outcome, approval);
             return false;
         }
-        return ask(runtime, approval);
+        // A person thinks for as long as they like: others may use the ledger meanwhile.
+        if (durable_) runtime->reset();
+        const auto answer = ask(interrupt);
+        if (!answer) {
+            console_.err << how_to_go_on(outcome, approval);
+            return false;
+        }
+        if (durable_) runtime = open(interrupt);
+        if (!runtime) {
+            console_.err << how_to_go_on(outcome, approval);
+            return tl::unexpected(runtime.error());
+        }
+        return vote(**runtime, approval, *answer);
     }
 
     std::string how_to_go_on(const Outcome& outcome, const Approval& approval) const {
@@ -278,14 +303,21 @@ private:
         return printable(fmt::format(" --ledger '{}'", quoted));
     }
 
-    bool ask(Runtime& runtime, const Approval& approval) {
+    // Yes or no; nothing: the person went away, or Ctrl-C came.
+    std::optional<bool> ask(const Interrupt& interrupt) const {
+        if (durable_)
+            console_.err
+                << "  In this demonstration your yes counts as it is; elsewhere you would sign it.\n";
         console_.err << "Approve? [y/N] " << std::flush;
-        std::string answer;
-        if (!std::getline(*console_.person, answer)) {
+        const auto answer = read_line(*console_.person, interrupt);
+        if (!answer) {
             console_.err << '\n';
-            return false;
+            return std::nullopt;
         }
-        const bool yes = answer == "y" || answer == "Y" || answer == "yes";
+        return *answer == "y" || *answer == "Y" || *answer == "yes";
+    }
+
+    bool vote(Runtime& runtime, const Approval& approval, bool yes) {
         const std::string by = durable_ ? ledger::this_process().name : std::string(kAtTheTerminal);
         auto voted =
             yes ? runtime.approvals().approve(approval.id, by) : runtime.approvals().deny(approval.id, by);

@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "ledger/sqlite/media.h"
+#include "ledger_restore.h"
 #include "operator_verb.h"
+#include "os/file_ops.h"
 #include "program.h"
 
 namespace callgate::cli {
@@ -24,6 +27,7 @@ Verbs
   check    is it whole?
   backup   a consistent copy
   gc       take away what has expired
+  restore  accept a ledger that was restored from a backup, or moved
 
 Options
   -h, --help  this text; after a verb, that verb's
@@ -114,6 +118,7 @@ Examples
 
 struct CommandLine : OperatorLine {
     std::string path;
+    RestoreLine restore;
 };
 
 // A report, as it is.
@@ -128,9 +133,22 @@ int stats(const CommandLine& line, const Console& console) {
     return report(run, run.ask({{"verb", "ledger.stats"}}));
 }
 
+// Where nothing can be written nobody can own it: it is looked at as it is.
+Result<Value> check_media(const std::string& directory) {
+    os::RealFileOps files;
+    const auto media = ledger::MediaLedger::open(files, directory);
+    if (!media) return tl::unexpected(media.error());
+    auto report = (*media)->check();
+    if (!report) return tl::unexpected(std::move(report.error()));
+    return Value(std::move(*report));
+}
+
 int check(const CommandLine& line, const Console& console) {
     OperatorRun run(line, console);
-    const auto answer = run.ask_long({{"verb", "ledger.check"}}, "check");
+    const auto directory = run.directory();
+    const bool on_media = directory && ledger::is_read_only(*directory);
+    const auto answer =
+        on_media ? check_media(*directory) : run.ask_long({{"verb", "ledger.check"}}, "check");
     if (!answer) return run.give_up(answer.error());
     const bool whole = flag_at(*answer, "ok");
     if (!run.print_json(*answer)) {
@@ -174,6 +192,9 @@ void add_ledger(CLI::App& app, const Console& console, std::function<int()>& cho
         .add_option("PATH", line->path)
         ->required();
     verbs.add("gc", kGcHelp, [line, &console] { return collect(*line, console); });
+    line->restore.add_to(verbs.add("restore", RestoreLine::help(), [line, &console] {
+        return restore_ledger(*line, line->restore, console);
+    }));
 }
 
 }  // namespace callgate::cli

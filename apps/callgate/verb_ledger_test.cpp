@@ -1,7 +1,9 @@
 #include "verb_ledger.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -65,17 +67,56 @@ TEST_P(VerbLedger, GcTellsWhatItTookAway) {
     EXPECT_EQ(test.json({"ledger", "gc"}).at("collected"), 0);
 }
 
+TEST(LedgerRestore, AnOlderLedgerIsRefusedWithWhatToDoAndAcceptedByAnOperator) {
+    namespace fs = std::filesystem;
+    LedgerTest test;
+    test.let_go();
+    const os::ScratchDir aside;
+    const std::string file = test.directory() + "/ledger.db";
+    fs::copy_file(file, aside.file("monday"));
+    test.open_again();
+    ledger::testing::open_approval(test.ledger(), 1);
+    test.let_go();
+    fs::copy_file(aside.file("monday"), file, fs::copy_options::overwrite_existing);
+
+    const Ran refused = test.run({"ledger", "stats"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("callgate ledger restore"));
+    EXPECT_NE(test.run({"ledger", "restore"}).exit_code, 0) << "nobody has confirmed it";
+    EXPECT_EQ(test.run({"ledger", "restore"}, "n\n").exit_code, kNo);
+    EXPECT_NE(test.run({"ledger", "restore", "--moved", "--yes"}).exit_code, 0) << "it is behind";
+    const Ran restored = test.run({"ledger", "restore"}, "y\n");
+    EXPECT_EQ(restored.exit_code, 0) << restored.err;
+    EXPECT_THAT(restored.out, HasSubstr("--accept-new-keys"));
+    EXPECT_EQ(test.run({"ledger", "stats"}).exit_code, 0);
+    EXPECT_EQ(test.run({"ledger", "restore", "--yes"}).exit_code, kNo) << "nothing is to be restored";
+    EXPECT_EQ(test.run({"ledger", "restore", "--yes", "--accept-new-keys", "--because", "none in flight"})
+                  .exit_code,
+              0);
+}
+
+TEST(LedgerRestore, WhereThereIsNoLedgerNoneIsMade) {
+    const os::ScratchDir dir;
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{out, err, {}, {}};
+    EXPECT_EQ(run_program({"ledger", "restore", "--yes", "--ledger", dir.file("none")}, console), 2);
+    EXPECT_FALSE(std::filesystem::exists(dir.file("none")));
+}
+
 TEST(LedgerDirectory, IsWhatIsGivenOrWhatTheEnvironmentSays) {
     EXPECT_EQ(ledger_directory("/x/y").value(), "/x/y");
     ::setenv("CALLGATE_LEDGER", "/from/environment", 1);
     EXPECT_EQ(ledger_directory("").value(), "/from/environment");
     EXPECT_EQ(ledger_directory("/x").value(), "/x");
     ::unsetenv("CALLGATE_LEDGER");
+    const char* before = std::getenv("XDG_STATE_HOME");
+    const std::string own = before != nullptr ? before : "";
     ::setenv("XDG_STATE_HOME", "/state", 1);
     EXPECT_EQ(ledger_directory("").value(), "/state/callgate");
     ::setenv("XDG_STATE_HOME", "relative", 1);
     EXPECT_THAT(ledger_directory("").value(), ::testing::EndsWith("/.local/state/callgate"));
-    ::unsetenv("XDG_STATE_HOME");
+    own.empty() ? ::unsetenv("XDG_STATE_HOME") : ::setenv("XDG_STATE_HOME", own.c_str(), 1);
 }
 
 TEST(OperatorVerb, DurationsAreToldInTwoUnits) {

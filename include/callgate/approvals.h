@@ -23,7 +23,9 @@
 
 namespace callgate {
 
-enum class ApprovalState : std::uint8_t { pending, approved, denied, expired, consumed, revoked };
+/// superseded: it would not be honoured any more under the rules of now, and another took its place when the
+/// call was made again.
+enum class ApprovalState : std::uint8_t { pending, approved, denied, expired, consumed, revoked, superseded };
 std::string_view to_string(ApprovalState state) noexcept;
 
 /// How sure we are that a person decided. a1: the client said so. a2: a person, through a channel that the
@@ -37,6 +39,11 @@ struct Vote {
     bool approve = true;
     std::string reason;
     std::chrono::system_clock::time_point at;
+    /// Of the operating system's user who cast it: two votes of one user are one person's, whatever their
+    /// names. -1: the host says who it was.
+    std::int64_t uid = -1;
+    std::string key;        ///< the operator's public key that it was signed with; "": it was not
+    std::string signature;  ///< base64
 
     Vote() = default;
 };
@@ -51,6 +58,9 @@ struct Approval {
     std::string action;
     Value arguments;     ///< exact
     std::string digest;  ///< hex
+    /// hex; the digest without the id of the call that asked: two requests share an approval only if they
+    /// have the same one.
+    std::string binding;
     Risk risk = Risk::low;
     Autonomy autonomy = Autonomy::a2;
     std::string why;  ///< the rule's or the matrix's reason
@@ -67,7 +77,8 @@ struct Approval {
     std::vector<Vote> votes;
     std::chrono::system_clock::time_point created_at;
     std::chrono::system_clock::time_point expires_at;
-    std::string consumed_by;  ///< call id
+    std::string consumed_by;    ///< call id
+    std::string superseded_by;  ///< the approval that took its place
 
     Approval() = default;
 };
@@ -82,8 +93,8 @@ public:
     /// denied {reason: not_found}.
     virtual Result<Approval> get(std::string_view id) const = 0;
 
-    /// denied {reason: self_approval | assurance_too_low | already_decided | not_found …}, approval_expired,
-    /// approval_denied. Voting twice changes nothing.
+    /// denied {reason: self_approval | assurance_too_low | already_decided | superseded | not_found …},
+    /// approval_expired, approval_denied. Voting twice changes nothing.
     virtual Result<Approval> approve(std::string_view id, std::string_view approver,
                                      Assurance assurance = Assurance::a2, std::string_view reason = {}) = 0;
     virtual Result<Approval> deny(std::string_view id, std::string_view approver,

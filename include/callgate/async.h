@@ -9,10 +9,14 @@
 // Coroutine tools run on the runtime's own io context, one thread, or on one that the host lends
 // (use_executor); each on a strand of its own. A call is awaited on the executor of who awaits it. When a
 // call is called off or out of time, what its coroutine waits for is cancelled (Asio's terminal
-// cancellation).
+// cancellation). Whoever awaits a call may call it off through Asio's cancellation slot, by any type: the
+// call is then cancelled as by its context's signal, and completes with its outcome.
 //
-// A coroutine tool that calls runtime.call() instead of awaiting blocks its thread. On the runtime's own that
-// is allowed: it does other work meanwhile. A lent executor cannot be made to, so await there.
+// A coroutine tool awaits another tool with async_call(context, …), which keeps parent, scopes, deadline,
+// depth, held resources and secrets as CallContext::call() does. One that calls and blocks instead keeps its
+// thread. On the runtime's own that is allowed: it does other work meanwhile. A lent executor cannot be made
+// to: there the call is refused (denied, {reason: would_block}) rather than wait for a thread that waits for
+// it.
 //
 // g++ 12 miscompiles braces inside an expression with co_await: give arguments a name first, or as text.
 //
@@ -28,6 +32,7 @@
 #include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -37,6 +42,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <callgate/runtime.h>
@@ -89,6 +95,7 @@ public:
     explicit AsyncBody(std::shared_ptr<Coroutine> coroutine) : coroutine_(std::move(coroutine)) {}
 
     RunMode mode() const noexcept override { return RunMode::async; }
+    bool enters_later() const noexcept override { return true; }
     void start(std::shared_ptr<Attempt> attempt) override {
         auto link = std::make_shared<CancelLink>(boost::asio::make_strand(attempt->io().executor()));
         boost::asio::co_spawn(
@@ -100,6 +107,7 @@ private:
     static boost::asio::awaitable<void> drive(std::shared_ptr<Coroutine> coroutine,
                                               std::shared_ptr<Attempt> attempt,
                                               std::shared_ptr<CancelLink> link) {
+        if (!attempt->enter()) co_return;
         ToolReturn answer;
         link->watch(attempt->context().cancel());
         try {
@@ -116,6 +124,8 @@ private:
             answer = tl::unexpected(link->failure());
         }
         link->over();
+        // co_spawn awaits once more after this, and nobody would catch what that throws.
+        co_await boost::asio::this_coro::throw_if_cancelled(false);
         attempt->finish(std::move(answer));
     }
 
@@ -146,23 +156,63 @@ boost::asio::any_io_executor executor_of(Runtime& runtime);
 /// Coroutine tools run here from now on; the host runs it, and must do so for as long as the runtime lives.
 void use_executor(Runtime& runtime, boost::asio::any_io_executor executor);
 
+namespace typed {
+
+/// A handler as a completion function of start(), and the stop token that its cancellation slot works.
+template <class Handler, class Executor>
+std::pair<std::function<void(Outcome)>, std::stop_token> completion_of(Handler handler,
+                                                                       const Executor& executor) {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler);
+    std::stop_token also;
+    if (slot.is_connected()) {
+        std::stop_source source;
+        also = source.get_token();
+        slot.assign([source](boost::asio::cancellation_type type) mutable {
+            if (type != boost::asio::cancellation_type::none) source.request_stop();
+        });
+    }
+    // The completion function is copied by std::function, and a handler cannot be.
+    auto kept = std::make_shared<Handler>(std::move(handler));
+    auto work = boost::asio::make_work_guard(executor);
+    // Posted: a call may end before start() returns, and a handler never runs inside what starts it.
+    auto done = [kept, work, slot](Outcome outcome) {
+        boost::asio::post(work.get_executor(), [kept, slot, outcome = std::move(outcome)]() mutable {
+            if (slot.is_connected()) slot.clear();
+            std::move (*kept)(std::move(outcome));
+        });
+    };
+    return {std::move(done), std::move(also)};
+}
+
+}  // namespace typed
+
 template <class Token>
 auto Runtime::async_call(CallRequest request, Context context, Token&& token) {
     request.arguments.own();  // the text they may point to need not live until the call is awaited
     return boost::asio::async_initiate<Token, void(Outcome)>(
         [this](auto handler, CallRequest what, Context who) {
-            auto executor = boost::asio::get_associated_executor(handler, executor_of(*this));
-            // The completion function is copied by std::function, and a handler cannot be.
-            auto kept = std::make_shared<decltype(handler)>(std::move(handler));
-            auto work = boost::asio::make_work_guard(executor);
-            // Posted: a call may end before start() returns, and a handler never runs inside what starts it.
-            start(std::move(what), std::move(who), [kept, work](Outcome outcome) {
-                boost::asio::post(work.get_executor(), [kept, outcome = std::move(outcome)]() mutable {
-                    std::move (*kept)(std::move(outcome));
-                });
-            });
+            const auto executor = boost::asio::get_associated_executor(handler, executor_of(*this));
+            auto [done, also] = typed::completion_of(std::move(handler), executor);
+            start(std::move(what), std::move(who), std::move(done), std::move(also));
         },
         token, std::move(request), std::move(context));
+}
+
+/// CallContext::call(), awaited: inside a coroutine tool. `context` is that of the running tool.
+template <class Token>
+auto async_call(CallContext& context, std::string tool, Args arguments, Token&& token) {
+    arguments.own();
+    return boost::asio::async_initiate<Token, void(Outcome)>(
+        [&context](auto handler, std::string name, Args args) {
+            const auto executor = boost::asio::get_associated_executor(handler);
+            auto [done, also] = typed::completion_of(std::move(handler), executor);
+            context.start(name, std::move(args), std::move(done), std::move(also));
+        },
+        token, std::move(tool), std::move(arguments));
+}
+
+inline auto async_call(CallContext& context, std::string tool, Args arguments = {}) {
+    return async_call(context, std::move(tool), std::move(arguments), boost::asio::use_awaitable);
 }
 
 template <class... Ignored>

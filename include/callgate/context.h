@@ -47,7 +47,7 @@ private:
     std::vector<std::string> all_;
 };
 
-/// What a running tool said of itself. Numbers are absent where the tool gave none.
+/// What a running tool said of itself. Numbers are absent where there is none that JSON can say.
 struct Progress {
     std::string call_id;
     std::string tool;
@@ -60,17 +60,24 @@ struct Progress {
     Progress() = default;
 };
 
+/// Who asks where no principal is named: "" and this are one, for keys, approvals, limits and grants alike.
+inline constexpr std::string_view kLocalPrincipal = "local";
+
 struct Context {
-    std::string tenant;               ///< "" is the only tenant of a single-tenant host
-    std::string principal = "local";  ///< who asks; keys and approvals belong to it
-    std::string trace_id;             ///< "" takes the call id
-    std::string run_id;  ///< one piece of work of an agent: budgets and loop detection count per run
+    std::string tenant;  ///< "" is the only tenant of a single-tenant host
+    /// Who asks; keys and approvals belong to it.
+    std::string principal{kLocalPrincipal};
+    std::string trace_id;  ///< "" takes the call id
+    std::string run_id;    ///< one piece of work of an agent: budgets and loop detection count per run
     std::string task_id;
     std::string step_id;
     ScopeSet scopes;
     Autonomy autonomy = Autonomy::a2;
-    std::string idempotency_key;                       ///< "" is none; at most 255 bytes
-    std::optional<std::chrono::milliseconds> timeout;  ///< beats the tool's and the runtime's
+    /// "" is none; at most 255 bytes; not ending in '#' and a number, as the keys of a batch's calls do.
+    std::string idempotency_key;
+    /// Beats the tool's and the runtime's. milliseconds::max() is no limit; where it is not positive, no
+    /// time is left, and the tool does not begin.
+    std::optional<std::chrono::milliseconds> timeout;
     std::stop_token cancel;
     std::function<void(const Progress&)> on_progress;
     bool trace = false;  ///< keep each stage's decision in the outcome

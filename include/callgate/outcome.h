@@ -78,8 +78,11 @@ struct OutcomeData {
     std::string approval_id;  ///< needs_approval, previewed, and calls that used one
     std::optional<Preview> preview;
     std::uint32_t attempts = 0;
-    bool safe_new_key = true;  ///< a call with a new key cannot repeat an effect of this one
-    bool dispatched = false;   ///< the tool was entered
+    /// Proven: a call with a new key cannot repeat an effect of this one, or of another with its key. True
+    /// only if the call had no key and its tool was not entered, or if the ledger's own answer to this call
+    /// showed that the key is free or that the call was not applied.
+    bool safe_new_key = false;
+    bool dispatched = false;  ///< the tool was entered
     bool effectful = true;
     bool in_process = true;
     std::chrono::system_clock::time_point timestamp;

@@ -43,7 +43,9 @@ struct TimeWindow {
 struct Rule {
     enum class Do : std::uint8_t { allow, preview, confirm, deny, raise_risk };
 
-    std::string id;  ///< unique; "rule-3" style if empty
+    /// Unique. If empty, the rule is called after its content ("rule-" and 16 digits): another rule more or
+    /// less changes nothing about it.
+    std::string id;
     Do decision = Do::confirm;
     std::string reason;  ///< shown to people and to the model
 
@@ -111,7 +113,8 @@ struct Grant {
     std::optional<Value> arguments;                    ///< JSON Schema
     std::uint32_t uses = 1;                            ///< at most 10,000
     std::chrono::system_clock::time_point expires_at;  ///< at most 7 days ahead
-    std::string granted_by;  ///< another than the principal; the grant never covers their own calls
+    /// Another than the principal; the grant never covers their own calls. "" is "local", as of a call.
+    std::string granted_by;
     std::string reason;
 
     Grant() = default;

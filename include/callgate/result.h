@@ -103,9 +103,10 @@ private:
     std::shared_ptr<const std::vector<std::string>> stack_;  // copying an exception must not throw
 };
 
-/// Inside a catch block: what the exception in flight means as a tool's answer. An exception is a definite
-/// failure; a thrown value that is none leaves open what was done. The exceptions nested in it go to
-/// `details.stack`, after the frames of a TracedError.
+/// Inside a catch block: what the exception in flight means as a tool's answer. An Error or a ToolFailure is
+/// the answer itself, as if it had been returned; any other exception is a definite failure; a thrown value
+/// that is none leaves open what was done. The exceptions nested in it go to `details.stack`, after the
+/// frames of a TracedError.
 ToolFailure failure_from_exception();
 
 /// What would happen, without its happening.

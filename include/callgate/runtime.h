@@ -7,10 +7,14 @@
 //     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
 //
 // A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
-// from call_or_throw(). A call that does not have to wait never leaves its thread. A tool may call the
-// runtime from inside. What never began has not happened: a call that is called off or out of time before its
-// tool's own code was entered ends as `cancelled` or `timed_out`, never as `unknown`, and its key is free. (A
-// coroutine tool counts as entered once it is handed to its executor.)
+// from call_or_throw(). A call that does not have to wait never leaves its thread. What never began has not
+// happened: a call that is called off or out of time before its tool's own code was entered ends as
+// `cancelled` or `timed_out`, never as `unknown`, and its key is free.
+//
+// A tool may call the runtime from inside. Whichever way it does, on the thread its body runs on, the call is
+// a child of the one that makes it: for the depth of nesting, for resources and places that the other holds,
+// and for the secrets that are masked. Who asks, with which scopes, key, time limit and signal, is what its
+// own context says; a call through CallContext inherits those, too.
 //
 // Observers, `done` and progress functions run on the caller's own thread while it is in the call, or on
 // threads that exist for them; in order for each call. They may block, throw and call the runtime: no other
@@ -74,14 +78,38 @@ struct RuntimeOptions {
     /// Where the durable ledger is, a directory that one process owns at a time; it is made if its parent is
     /// there. "", the default: in memory, for tests and programs that need no record beyond their own life.
     std::string ledger_dir;
+    /// Durable: where the mark is kept that shows when an older ledger is put in the place of this one, a
+    /// directory outside `ledger_dir` that stays when that is restored. "", the default: callgate-marks in
+    /// $XDG_STATE_HOME, or else in ~/.local/state.
+    std::string ledger_mark_dir;
     bool strict_audit = false;          ///< durable: reads and refusals are on the disk before they are told
     bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
     /// Durable: who else keeps the audit's signed checkpoints, so that a log that was cut short or made anew
     /// shows: a file that only grows, best on another machine, or a command that gets each on standard input.
     std::string audit_anchor_file;
     std::vector<std::string> audit_anchor_command;
-    bool control_socket = true;       ///< durable: operators' verbs reach this process, over control.sock
+    std::size_t ledger_readers = 4;  ///< durable: threads, and connections, that look things up for calls
+    std::chrono::milliseconds disk_hung_after{2'000};  ///< durable: a commit that takes longer: no new claims
+    std::size_t ledger_waiting_bytes = 256u << 20;     ///< durable: of what waits to be written; then refused
+    bool control_socket = true;  ///< durable: operators' verbs reach this process, over control.sock
+    /// Who besides the ledger's user and root may ask over it: everything but what makes files or takes
+    /// things away.
+    std::vector<std::uint32_t> control_uids;
+    std::vector<std::uint32_t> control_gids;
+    /// Users whose votes over it count A2 by themselves. Everybody else's count A1, unless they are signed
+    /// with the user's operator key (`callgate operator enroll`). Name none as whom a model's tools can run
+    /// programs.
+    std::vector<std::uint32_t> operator_uids;
+    /// Durable: what its records are sealed with, instead of the file ledger.key beside them.
+    std::optional<KeySource> seal_key;
     std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
+    /// How many calls of one principal, and of one tenant, may wait for a decision; more are refused:
+    /// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant}.
+    std::size_t max_open_approvals_per_principal = 1'000;
+    std::size_t max_open_approvals_per_tenant = 5'000;
+    /// In memory: what arguments and outcomes of calls may take together. Past it the oldest outcomes go, and
+    /// their keys are refused as used (key_expired); where none is left, calls are refused.
+    std::size_t max_ledger_bytes = 256u << 20;
     std::chrono::hours key_ttl{24};
     std::chrono::hours tombstone_ttl{24 * 30};
     std::shared_ptr<SecretsStore> secrets;  ///< none: with_secret() fails
@@ -107,6 +135,7 @@ struct RuntimeStats {
     std::uint64_t late_answers = 0;
     std::uint64_t observer_faults = 0;
     std::uint64_t audit_events = 0;
+    std::string ledger_trouble;  ///< why nothing can be recorded now: disk_hung, disk_full …; "": it can
 };
 
 /// What became of the calls that a program which is gone had left in doubt.
@@ -147,7 +176,8 @@ public:
     }
     /// In parallel, bounded; outcomes in the order of the calls. Limits are reserved for all before the first
     /// begins.
-    /// An idempotency key of the context becomes one for each call: "key#0", "key#1", …
+    /// An idempotency key of the context becomes one for each call: "key#0", "key#1", …; also where there is
+    /// one only, and what is on record under the plain key then counts as that call's.
     std::vector<Outcome> call_batch(std::vector<CallRequest> calls, Context context = {});
     /// A tool that is not in the registry: only the lookup is skipped. For the host, never for what a model
     /// sends.
@@ -165,11 +195,14 @@ public:
     CallExplanation explain(CallRequest request, Context context = {},
                             std::optional<std::chrono::system_clock::time_point> at = {});
     /// Execute what was approved: `call_id` is the id of the call that asked, `context` that of the same
-    /// principal.
+    /// principal. The arguments are those that were approved; hooks that may change them do not run again.
+    /// A call_direct is made again instead, with the same tool and arguments: it finds its approval.
     Outcome resume(std::string_view call_id, Context context = {});
     /// Begin, and be notified when it has ended: on this thread before start() returns, or on one that exists
     /// for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
-    void start(CallRequest request, Context context, std::function<void(Outcome)> done);
+    /// `also` calls it off, as the context's own signal does.
+    void start(CallRequest request, Context context, std::function<void(Outcome)> done,
+               std::stop_token also = {});
 
     /// Awaitable forms, defined in async.h: include it to use them.
     template <class Token>

@@ -91,6 +91,9 @@ struct RetryPolicy {
 /// At most `calls` per `window` (a token bucket), and at most `concurrent` at once. 0 is no limit of ours.
 struct UseLimits {
     std::uint32_t concurrent = 0;
+    /// A call that finds `concurrent` of them running waits its turn, first come first served, until its
+    /// deadline or until it is called off; otherwise it is refused at once.
+    bool queue = false;
     std::uint32_t calls = 0;
     std::chrono::milliseconds window{60'000};
     std::uint64_t per_run = 0;  ///< calls of one run
@@ -156,14 +159,20 @@ public:
     /// Tell the caller how far it is. Ignored after the call has ended.
     virtual void progress(std::string_view message, std::optional<double> done = {},
                           std::optional<double> total = {}) = 0;
-    /// Content so far: delivered as progress, and kept if the call does not complete.
+    /// Content so far: delivered as progress, and kept if the call does not complete. With NaN or an infinity
+    /// in it, it is left out, and the progress says so.
     virtual void partial(Value content) = 0;
 
     /// A secret of the tool's own connector, for the length of `use`.
     virtual Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) = 0;
 
     /// Another tool, in the same context: it inherits principal, scopes, ids, deadline and cancel signal.
+    /// Blocks; coroutines await async_call(context, …) instead (async.h).
     virtual Outcome call(std::string_view tool, Args args) = 0;
+    /// The same without blocking: `done` is called once with the outcome, perhaps before this returns, as by
+    /// Runtime::start. `also` calls it off, too.
+    virtual void start(std::string_view tool, Args args, std::function<void(Outcome)> done,
+                       std::stop_token also = {});
 };
 
 class IoHost;
@@ -175,6 +184,9 @@ public:
     virtual CallContext& context() = 0;
     virtual const Object& arguments() const = 0;
     virtual void finish(ToolReturn answer) = 0;
+    /// The body's own code is about to begin. False: it was given up before that, and must not. Only for
+    /// bodies that say enters_later(); for others it has begun with start().
+    virtual bool enter() { return true; }
     /// Where coroutines run (async.h).
     virtual IoHost& io() = 0;
 };
@@ -204,6 +216,8 @@ public:
     virtual ToolReturn run(const Object& arguments, CallContext& context);
     /// async: must not block, and leads to one attempt->finish().
     virtual void start(std::shared_ptr<Attempt> attempt);
+    /// async: start() only hands the attempt on, and the code begins with attempt->enter().
+    virtual bool enters_later() const noexcept { return false; }
 
     virtual bool has_preview() const noexcept { return false; }
     virtual Result<Preview> preview(const Object& arguments, CallContext& context);
@@ -238,6 +252,11 @@ public:
     ToolKind kind = ToolKind::function;
     std::shared_ptr<ToolBody> body;  ///< null: registered, but there is nothing to run
 
+    /// Which body this is, in the words of who provides it. An approval holds for the version that was there
+    /// when it was asked for. Never a build's id: a restart is no other tool.
+    const std::string& version() const noexcept { return version_; }
+    Tool& version(std::string what);
+
     // Each returns the tool itself, so that they can follow one another.
     Tool& scopes(ScopeSet all);
     Tool& risk(Risk level);
@@ -257,6 +276,9 @@ public:
     Tool& run_inline();
     Tool& preview(PreviewFunction make);
     Tool& probe(ProbeFunction ask);
+
+private:
+    std::string version_;
 };
 
 /// A tool with a schema of your own.

@@ -39,7 +39,9 @@ Object s2(const Outcome& outcome);
 std::string s0_error(const Outcome& outcome);  ///< "" of a success
 std::string s4_error(const Outcome& outcome);
 
-/// MCP's CallToolResult: {"content":[…],"structuredContent"?,"isError"?}, as text.
+/// MCP's CallToolResult: {"content":[…],"structuredContent"?,"isError"?}, as text. No byte is replaced
+/// unseen: text that is not UTF-8 is an embedded resource with its bytes as base64 ("blob"); where a string
+/// inside JSON is not, each such byte stands as U+FFFD, and a last text block says so.
 std::string mcp(const Outcome& outcome);
 
 }  // namespace callgate::views

@@ -14,6 +14,21 @@ namespace callgate::base {
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
+/// `by` after `from`: the end of time where the sum would lie beyond it, and `from` itself where `by` is
+/// negative. A limit as large as its type allows is therefore never reached.
+constexpr MonotonicTime later(MonotonicTime from, std::chrono::milliseconds by) noexcept {
+    using Nanoseconds = MonotonicTime::duration;
+    if (by.count() <= 0) return from;
+    Nanoseconds::rep length = 0;
+    Nanoseconds::rep end = 0;
+    if (__builtin_mul_overflow(by.count(), std::chrono::nanoseconds(std::chrono::milliseconds(1)).count(),
+                               &length) ||
+        __builtin_add_overflow(from.time_since_epoch().count(), length, &end)) {
+        return MonotonicTime::max();
+    }
+    return MonotonicTime(Nanoseconds(end));
+}
+
 /// One moment on both clocks.
 struct Moment {
     MonotonicTime monotonic;

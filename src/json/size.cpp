@@ -1,7 +1,10 @@
 #include "json/size.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
+
+#include "json/pointer.h"
 
 namespace callgate::json {
 namespace {
@@ -67,6 +70,55 @@ std::size_t text_size_up_to(const Value& value, std::size_t enough) {
     while (walk.next() && walk.bytes <= enough) {
     }
     return walk.bytes;
+}
+
+std::size_t held_bytes(const Value& value) {
+    constexpr std::size_t kEach = 32;  // a value with its share of what holds it
+    Walk walk(value);
+    while (walk.next()) {
+    }
+    return walk.bytes + kEach * walk.nodes;
+}
+
+std::optional<std::string> find_not_finite(const Value& value) {
+    const auto bad = [](const Value& one) {
+        const double* number = one.if_double();
+        return number != nullptr && !std::isfinite(*number);
+    };
+    if (!value.is_structured()) return bad(value) ? std::optional<std::string>("") : std::nullopt;
+    const auto member = [](const Value& object, std::size_t at) -> const Object::value_type& {
+        return *(object.get_object().begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    struct Level {
+        const Value* container;
+        std::size_t next;
+    };
+    std::vector<Level> levels{{&value, 0}};
+    while (!levels.empty()) {
+        auto& [container, next] = levels.back();
+        const Array* const array = container->if_array();
+        const std::size_t size = array != nullptr ? array->size() : container->get_object().size();
+        if (next == size) {
+            levels.pop_back();
+            continue;
+        }
+        const Value& one = array != nullptr ? (*array)[next] : member(*container, next).value();
+        ++next;
+        if (bad(one)) {
+            std::string path;
+            for (const auto& [outer, after] : levels) {
+                if (outer->is_array()) {
+                    append_index(path, after - 1);
+                } else {
+                    const auto key = member(*outer, after - 1).key();
+                    append_token(path, {key.data(), key.size()});
+                }
+            }
+            return path;
+        }
+        if (one.is_structured()) levels.push_back({&one, 0});
+    }
+    return std::nullopt;
 }
 
 std::string_view kind_with_article(const Value& value) noexcept {

@@ -1,9 +1,12 @@
-// How large a document is, for values that did not come from text and so passed no parser's limits.
+// How large a document is, and whether it is one at all, for values that did not come from text and so passed
+// no parser.
 //
 // Threads: pure functions.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <callgate/json.h>
@@ -16,6 +19,13 @@ Result<void> check_size(const Value& value, const ParseLimits& limits);
 
 /// About the bytes of its text, never more: numbers and literals count as one. Counting stops above `enough`.
 std::size_t text_size_up_to(const Value& value, std::size_t enough);
+
+/// About the memory it holds.
+std::size_t held_bytes(const Value& value);
+
+/// JSON has no NaN and no infinities. Where the first number of that kind is, as a JSON pointer; nothing if
+/// there is none.
+std::optional<std::string> find_not_finite(const Value& value);
 
 /// "an array", "a string", "null" …
 std::string_view kind_with_article(const Value& value) noexcept;

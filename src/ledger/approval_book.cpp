@@ -18,16 +18,24 @@ constexpr int kClearedAtOnce = 16;
 Result<ApprovalBook::Opened> ApprovalBook::open(Approval approval, const base::Sha256Digest& fingerprint,
                                                 std::chrono::milliseconds lifetime, ApprovalTime now) {
     Request request{approval.tenant, approval.requester, fingerprint, approval.idempotency_key};
+    Approval* stale = nullptr;
     if (const auto same = by_request_.find(request);
         same != by_request_.end() && is_open(same->second->approval, now)) {
-        add_call(same->second, approval.call_id);
-        return Opened{&same->second->approval, true};
+        if (can_join(same->second->approval, approval.binding)) {
+            add_call(same->second, approval.call_id);
+            return Opened{&same->second->approval, true};
+        }
+        stale = &same->second->approval;
     }
     if (approval.id.empty() || by_id_.contains(approval.id)) {
         return fail(ErrorCode::internal, fmt::format("'{}' cannot be the id of a new approval.", approval.id),
                     {{"reason", "bad_approval_id"}});
     }
-    if (!make_room(now)) {
+    // The one whose place it takes makes room for it.
+    if (stale == nullptr) {
+        if (auto share = check_share(approval, now); !share) return tl::unexpected(std::move(share.error()));
+    }
+    if (!make_room(now) && stale == nullptr) {
         return fail(
             ErrorCode::ledger_unavailable,
             fmt::format(
@@ -45,7 +53,20 @@ Result<ApprovalBook::Opened> ApprovalBook::open(Approval approval, const base::S
     by_id_.emplace(place->approval.id, place);
     by_request_.insert_or_assign(place->request, place);
     add_call(place, place->approval.call_id);
-    return Opened{&place->approval, false};
+    if (stale != nullptr) supersede(*stale, place->approval.id);
+    return Opened{&place->approval, false, stale};
+}
+
+Result<void> ApprovalBook::check_share(const Approval& approval, ApprovalTime now) const {
+    if (entries_.size() < std::min(limits_.per_principal, limits_.per_tenant)) return {};
+    std::size_t of_principal = 0;
+    std::size_t of_tenant = 0;
+    for (const Entry& entry : entries_) {
+        if (entry.approval.tenant != approval.tenant || !is_open(entry.approval, now)) continue;
+        ++of_tenant;
+        if (entry.approval.requester == approval.requester) ++of_principal;
+    }
+    return check_open_approvals(limits_, of_principal, of_tenant);
 }
 
 void ApprovalBook::add_call(Place place, std::string_view call_id) {
@@ -97,7 +118,7 @@ bool ApprovalBook::make_room(ApprovalTime now) {
         std::ranges::find_if(entries_, [now](const Entry& entry) { return !is_open(entry.approval, now); });
     if (useless == entries_.end()) return false;
     remove(useless);
-    return true;
+    return entries_.size() < max_approvals_;
 }
 
 ApprovalBook::Place ApprovalBook::remove(Place place) {

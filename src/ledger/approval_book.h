@@ -1,8 +1,9 @@
 // The approvals of the in-memory ledger, in the order they were asked for, with the rules of
 // approval_rules.h.
 //
-// Bounded: past `max_approvals` the oldest that can no longer be used goes; if all can, none is opened. Those
-// that can no longer be used are kept for a while, for people to look at.
+// Bounded: past `max_approvals` the oldest that can no longer be used goes; if all can, none is opened. Nor
+// is one for a principal or a tenant that has as many open as it may. Those that can no longer be used are
+// kept for a while, for people to look at.
 //
 // Threads: one at a time; MemoryLedger holds its lock.
 #pragma once
@@ -26,15 +27,17 @@ namespace callgate::ledger {
 
 class ApprovalBook {
 public:
-    ApprovalBook(std::size_t max_approvals, std::chrono::nanoseconds kept)
-        : max_approvals_(max_approvals), kept_(kept) {}
+    ApprovalBook(std::size_t max_approvals, OpenApprovalLimits open, std::chrono::nanoseconds kept)
+        : max_approvals_(max_approvals), limits_(open), kept_(kept) {}
 
     struct Opened {
         const Approval* approval;
         bool joined;
+        const Approval* superseded = nullptr;  ///< the one whose place it took
     };
-    /// The open one for the same request, or a new one. `lifetime` is at most 24 hours. ledger_unavailable
-    /// {reason: approvals_full}, internal {reason: bad_approval_id}.
+    /// The open one for the same request, or a new one, which supersedes an open one that is bound
+    /// otherwise. `lifetime` is at most 24 hours. ledger_unavailable {reason: approvals_full}, rate_limited
+    /// {reason: approvals_full_for_principal, approvals_full_for_tenant}, internal {reason: bad_approval_id}.
     Result<Opened> open(Approval approval, const base::Sha256Digest& fingerprint,
                         std::chrono::milliseconds lifetime, ApprovalTime now);
 
@@ -56,10 +59,12 @@ private:
     using Place = std::list<Entry>::iterator;
 
     bool make_room(ApprovalTime now);
+    Result<void> check_share(const Approval& approval, ApprovalTime now) const;
     Place remove(Place place);
     void add_call(Place place, std::string_view call_id);
 
     std::size_t max_approvals_;
+    OpenApprovalLimits limits_;
     std::chrono::nanoseconds kept_;
     std::list<Entry> entries_;
     std::map<std::string, Place, std::less<>> by_id_;

@@ -17,6 +17,7 @@ std::string_view to_string(ApprovalState state) noexcept {
         case ApprovalState::expired: return "expired";
         case ApprovalState::consumed: return "consumed";
         case ApprovalState::revoked: return "revoked";
+        case ApprovalState::superseded: return "superseded";
     }
     return "pending";
 }
@@ -78,6 +79,20 @@ bool has_enough(const Approval& approval) noexcept {
     return two_persons_do(approval) && count(Assurance::a2) >= std::max<std::int64_t>(needed, 2);
 }
 
+/// Whether its votes alone make it approved.
+bool is_borne_out(const Approval& approval) noexcept {
+    const auto excluded = [&](const Vote& vote) {
+        return !vote.approve || same_person(vote.approver, approval.requester);
+    };
+    if (std::ranges::any_of(approval.votes, excluded)) return false;
+    for (auto vote = approval.votes.begin(); vote != approval.votes.end(); ++vote) {
+        const bool again = std::any_of(approval.votes.begin(), vote,
+                                       [&](const Vote& earlier) { return same_voter(earlier, *vote); });
+        if (again) return false;
+    }
+    return has_enough(approval);
+}
+
 Error decided(const Approval& approval) {
     const Object details{{"reason", approval.state == ApprovalState::expired ? "expired" : "already_decided"},
                          {"approval_id", approval.id},
@@ -93,6 +108,15 @@ Error decided(const Approval& approval) {
                                 "still wanted.",
                                 approval.id),
                     details};
+        case ApprovalState::superseded:
+            return {ErrorCode::denied,
+                    fmt::format("Approval {} would not be honoured any more: what it was bound to has "
+                                "changed since. Approval {} took its place; decide that one.",
+                                approval.id, approval.superseded_by),
+                    {{"reason", "superseded"},
+                     {"approval_id", approval.id},
+                     {"state", to_string(approval.state)},
+                     {"superseded_by", approval.superseded_by}}};
         default:
             return {ErrorCode::denied,
                     fmt::format(
@@ -117,13 +141,33 @@ std::string_view to_string(ApprovalVerdict verdict) noexcept {
         case ApprovalVerdict::expired: return "expired";
         case ApprovalVerdict::consumed: return "consumed";
         case ApprovalVerdict::revoked: return "revoked";
+        case ApprovalVerdict::superseded: return "superseded";
         case ApprovalVerdict::other_call: return "other_call";
+        case ApprovalVerdict::tampered: return "tampered";
     }
     return "not_found";
 }
 
+Result<void> check_open_approvals(const OpenApprovalLimits& limits, std::size_t of_principal,
+                                  std::size_t of_tenant) {
+    const auto full = [](std::string_view whose, std::string_view reason, std::size_t limit) {
+        return fail(ErrorCode::rate_limited,
+                    fmt::format("{} calls of this {} wait for a decision already. Decide or revoke some.",
+                                limit, whose),
+                    {{"reason", reason}, {"limit", limit}});
+    };
+    if (of_principal >= limits.per_principal && CALLGATE_GUARD(approvals_capped))
+        return full("principal", "approvals_full_for_principal", limits.per_principal);
+    if (of_tenant >= limits.per_tenant) return full("tenant", "approvals_full_for_tenant", limits.per_tenant);
+    return {};
+}
+
 bool same_person(std::string_view one, std::string_view other) noexcept {
     return std::ranges::equal(bare_name(one), bare_name(other), {}, lowered, lowered);
+}
+
+bool same_voter(const Vote& one, const Vote& other) noexcept {
+    return (one.uid >= 0 && one.uid == other.uid) || same_person(one.approver, other.approver);
 }
 
 bool is_open(const Approval& approval, ApprovalTime now) noexcept {
@@ -161,8 +205,8 @@ Result<bool> vote(Approval& approval, Vote vote, ApprovalTime now) {
                         "channel that gives it.",
                         approval.id, to_string(least_assurance(approval)), to_string(vote.assurance)));
     }
-    const auto earlier = std::ranges::find_if(
-        approval.votes, [&](const Vote& v) { return same_person(v.approver, vote.approver); });
+    const auto earlier =
+        std::ranges::find_if(approval.votes, [&](const Vote& v) { return same_voter(v, vote); });
     if (earlier != approval.votes.end() && vote.approve) return false;
 
     vote.at = now;
@@ -192,10 +236,12 @@ ApprovalVerdict judge_use(const Approval& approval, const ConsumeRequest& reques
         case ApprovalState::expired: return ApprovalVerdict::expired;
         case ApprovalState::consumed: return ApprovalVerdict::consumed;
         case ApprovalState::revoked: return ApprovalVerdict::revoked;
+        case ApprovalState::superseded: return ApprovalVerdict::superseded;
         case ApprovalState::pending:
             return now < approval.expires_at ? ApprovalVerdict::pending : ApprovalVerdict::expired;
         case ApprovalState::approved:
-            return now < approval.expires_at ? ApprovalVerdict::ok : ApprovalVerdict::expired;
+            if (now >= approval.expires_at) return ApprovalVerdict::expired;
+            return is_borne_out(approval) ? ApprovalVerdict::ok : ApprovalVerdict::tampered;
     }
     return ApprovalVerdict::not_found;
 }
@@ -218,6 +264,15 @@ Result<void> revoke(Approval& approval, ApprovalTime now) {
     }
     approval.state = ApprovalState::revoked;
     return {};
+}
+
+bool can_join(const Approval& approval, std::string_view binding) noexcept {
+    return approval.binding == binding || !CALLGATE_GUARD(stale_not_joined);
+}
+
+void supersede(Approval& approval, std::string_view by) {
+    approval.state = ApprovalState::superseded;
+    approval.superseded_by = by;
 }
 
 }  // namespace callgate::ledger

@@ -24,11 +24,25 @@ enum class ApprovalVerdict : std::uint8_t {
     expired,
     consumed,
     revoked,
-    other_call
+    superseded,
+    other_call,
+    tampered  ///< it says approved, and its votes do not
 };
 std::string_view to_string(ApprovalVerdict verdict) noexcept;
 
 using ApprovalTime = std::chrono::system_clock::time_point;
+
+/// How many approvals may be open, of one principal and of one tenant.
+struct OpenApprovalLimits {
+    std::size_t per_principal = 1'000;
+    std::size_t per_tenant = 5'000;
+
+    OpenApprovalLimits() {}
+};
+/// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant} where there are as many
+/// open already.
+Result<void> check_open_approvals(const OpenApprovalLimits& limits, std::size_t of_principal,
+                                  std::size_t of_tenant);
 
 /// Pending or approved, as far as the time allows.
 bool is_open(const Approval& approval, ApprovalTime now) noexcept;
@@ -38,7 +52,8 @@ bool expire(Approval& approval, ApprovalTime now) noexcept;
 
 /// True: counted. False: the same approver said so before, nothing changed. Otherwise, and then it is
 /// unchanged but for an expiry:
-///   denied {reason: approver_missing | self_approval | assurance_too_low | already_decided | too_many_votes}
+///   denied {reason: approver_missing | self_approval | assurance_too_low | already_decided | superseded |
+///   too_many_votes}
 ///   approval_denied {reason: already_decided}, approval_expired {reason: expired}
 /// A denial needs no assurance, and also takes back the approver's own earlier yes while others are still
 /// asked.
@@ -56,7 +71,8 @@ struct ConsumeRequest {
         : tenant(of_tenant), principal(of_principal), digest(hex_digest), call_id(for_call) {}
 };
 
-/// What consume() would say. Another tenant's approval does not exist.
+/// What consume() would say. Another tenant's approval does not exist. The votes are counted anew: a state
+/// that they do not bear out is worth nothing.
 ApprovalVerdict judge_use(const Approval& approval, const ConsumeRequest& request, ApprovalTime now) noexcept;
 
 /// approved → consumed, once. Anything but ok: not used (it may have become expired).
@@ -65,6 +81,15 @@ ApprovalVerdict consume(Approval& approval, const ConsumeRequest& request, Appro
 /// Takes it back: from pending or approved, unused. denied {reason: already_decided}, approval_denied,
 /// approval_expired as for a vote. Who did is in the audit.
 Result<void> revoke(Approval& approval, ApprovalTime now);
+
+/// Whether a request that would be bound like this joins it: under the rules of now it would be honoured.
+bool can_join(const Approval& approval, std::string_view binding) noexcept;
+
+/// Another one takes its place: from pending or approved, unused.
+void supersede(Approval& approval, std::string_view by);
+
+/// Whether one person cast both: by uid where both have one, and by name.
+bool same_voter(const Vote& one, const Vote& other) noexcept;
 
 /// The same person: compared without surrounding spaces and without ASCII case. `user:ada`, as who decides
 /// through the control socket is called, is ada.

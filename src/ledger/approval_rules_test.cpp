@@ -54,6 +54,27 @@ Approval approved() {
     return approval;
 }
 
+TEST(ApprovalRules, AStateThatTheVotesDoNotBearOutIsWorthNothing) {
+    const ConsumeRequest use("acme", "agent", "d1", "call-2");
+    Approval flag = in_state(ApprovalState::approved);
+    EXPECT_EQ(consume(flag, use, kSoon), ApprovalVerdict::tampered);
+    EXPECT_EQ(flag.state, ApprovalState::approved);
+    Approval own = in_state(ApprovalState::approved);
+    own.votes = {by("Agent")};
+    EXPECT_EQ(consume(own, use, kSoon), ApprovalVerdict::tampered);
+    Approval twice = asked(2);
+    twice.state = ApprovalState::approved;
+    twice.votes = {by("bob"), by("user:Bob")};
+    EXPECT_EQ(consume(twice, use, kSoon), ApprovalVerdict::tampered);
+    Approval weak = asked(1, Assurance::a3);
+    weak.state = ApprovalState::approved;
+    weak.votes = {by("bob")};
+    EXPECT_EQ(consume(weak, use, kSoon), ApprovalVerdict::tampered);
+    Approval refused = approved();
+    refused.votes.push_back(by("carol", false));
+    EXPECT_EQ(consume(refused, use, kSoon), ApprovalVerdict::tampered);
+}
+
 const ConsumeRequest kUse("acme", "agent", "d1", "call-2");
 
 std::string reason_of(const Error& error) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "json/size.h"
 #include "ledger/digest.h"
 #include "ledger/ledger.h"
 
@@ -51,11 +52,43 @@ bool CallBook::is_spent(const KeyScope& key, base::MonotonicTime now) const {
     return found != tombstones_.end() && now < found->second;
 }
 
-bool CallBook::make_room(base::MonotonicTime now) {
-    if (rows_.size() < limits_.max_rows) return true;
-    if (finished_.empty()) return false;
-    bury(*finished_.front(), now);
-    return true;
+std::size_t bytes_of(const CallRow& row) {
+    std::size_t bytes = sizeof(CallBook::Entry) + row.key.tenant.size() + row.key.principal.size() +
+                        row.key.tool.size() + row.key.key.size() + row.action.size();
+    if (row.arguments) bytes += json::held_bytes(*row.arguments);
+    if (!row.outcome) return bytes;
+    const StoredOutcome& outcome = *row.outcome;
+    bytes += sizeof(StoredOutcome) + outcome.result.raw.size() + json::held_bytes(outcome.result.value);
+    if (outcome.result.structured) bytes += json::held_bytes(*outcome.result.structured);
+    for (const Block& block : outcome.result.blocks) {
+        bytes += sizeof(Block) + block.text.size() + block.data.size() + block.uri.size() +
+                 block.name.size() + block.mime_type.size() + json::held_bytes(block.json);
+    }
+    if (outcome.error) {
+        bytes += outcome.error->message.size();
+        for (const auto& member : outcome.error->details)
+            bytes += member.key().size() + json::held_bytes(member.value());
+    }
+    return bytes;
+}
+
+bool CallBook::make_room(std::size_t bytes, base::MonotonicTime now) {
+    const auto fits = [&] {
+        return rows_.size() < limits_.max_rows && bytes_ <= limits_.max_bytes &&
+               bytes <= limits_.max_bytes - bytes_;
+    };
+    while (!fits() && !finished_.empty()) bury(*finished_.front(), now);
+    return fits();
+}
+
+void CallBook::weigh(Entry& entry) {
+    bytes_ -= entry.bytes;
+    entry.bytes = bytes_of(entry.row);
+    bytes_ += entry.bytes;
+}
+
+void CallBook::shrink(base::MonotonicTime now) {
+    while (bytes_ > limits_.max_bytes && !finished_.empty()) bury(*finished_.front(), now);
 }
 
 CallBook::Entry& CallBook::insert(CallRow row) {
@@ -66,6 +99,7 @@ CallBook::Entry& CallBook::insert(CallRow row) {
         if (const auto before = keys_.find(entry.row.key); before != keys_.end()) keys_.erase(before);
         keys_.insert(&entry);
     }
+    weigh(entry);
     return entry;
 }
 
@@ -78,6 +112,7 @@ void CallBook::finish(Entry& entry, base::WallTime wall, base::MonotonicTime now
 }
 
 void CallBook::remove(Entry& entry) {
+    bytes_ -= entry.bytes;
     if (entry.finished) finished_.erase(entry.place);
     if (const auto found = keys_.find(entry.row.key); found != keys_.end() && *found == &entry)
         keys_.erase(found);

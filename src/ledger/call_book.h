@@ -1,10 +1,10 @@
 // The rows of the in-memory ledger: found by call id and by key, the finished ones in the order they ended,
 // and the tombstones of keys whose outcome is gone.
 //
-// Bounded: past `max_rows` the oldest finished row becomes a tombstone, past `max_tombstones` the oldest
-// tombstone goes (only then, or after its time, does a key count as new again). Running and unknown rows are
-// never pushed out. What is due is judged by the monotonic clock: setting the machine's clock neither frees a
-// key nor spends one.
+// Bounded: past `max_rows` or `max_bytes` the oldest finished row becomes a tombstone, past `max_tombstones`
+// the oldest tombstone goes (only then, or after its time, does a key count as new again). Running and
+// unknown rows are never pushed out. What is due is judged by the monotonic clock: setting the machine's
+// clock neither frees a key nor spends one.
 //
 // Threads: one at a time; MemoryLedger holds its lock.
 #pragma once
@@ -33,7 +33,11 @@ struct CallBookLimits {
     std::chrono::nanoseconds tombstone_ttl;
     std::size_t max_rows;
     std::size_t max_tombstones;
+    std::size_t max_bytes;
 };
+
+/// About the memory that a row's arguments and outcome hold.
+std::size_t bytes_of(const CallRow& row);
 
 class CallBook {
 public:
@@ -41,6 +45,7 @@ public:
         CallRow row;
         std::vector<std::shared_ptr<Waiter>> waiters;
         bool finished = false;
+        std::size_t bytes = 0;
         base::MonotonicTime expires{};
         std::list<Entry*>::iterator place{};
     };
@@ -53,8 +58,12 @@ public:
     /// The key was used, and its outcome is gone.
     bool is_spent(const KeyScope& key, base::MonotonicTime now) const;
 
-    /// False: every row is running or unknown.
-    bool make_room(base::MonotonicTime now);
+    /// For a row of this size. False: what is left is running or unknown.
+    bool make_room(std::size_t bytes, base::MonotonicTime now);
+    /// Its outcome has come, or gone.
+    void weigh(Entry& entry);
+    /// The oldest finished rows go until all fit; entries that were found before may be gone.
+    void shrink(base::MonotonicTime now);
     /// The call id must be new. A row that stands under the same key is found by its call id only from now
     /// on.
     Entry& insert(CallRow row);
@@ -66,6 +75,7 @@ public:
     std::vector<Entry*> all();
 
     std::size_t size() const noexcept { return rows_.size(); }
+    std::size_t bytes() const noexcept { return bytes_; }
     std::size_t tombstones() const noexcept { return tombstones_.size(); }
 
 private:
@@ -88,6 +98,7 @@ private:
     void bury_due(base::MonotonicTime now);
 
     CallBookLimits limits_;
+    std::size_t bytes_ = 0;
     std::unordered_map<CallId, Entry, CallIdHash> rows_;
     std::set<Entry*, ByKey> keys_;  // ordered, so that no choice of keys makes it slow
     std::list<Entry*> finished_;    // oldest end first

@@ -9,7 +9,7 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::string_view kCallTag = "callgate-call-v1";
-constexpr std::string_view kApprovalTag = "callgate-approval-v1";
+constexpr std::string_view kApprovalTag = "callgate-approval-v2";
 constexpr int kVersion = 1;
 
 std::string_view view_of(const boost::json::string& text) noexcept {
@@ -82,6 +82,9 @@ std::string action_digest(const ActionIdentity& action) {
                                   {"tool_id", action.request.tool_id},
                                   {"tool_def_hash", base::to_hex(action.request.definition_hash)},
                                   {"server_identity", action.server_identity},
+                                  {"connector", action.connector},
+                                  {"config_ref", action.config_ref},
+                                  {"version", action.version},
                                   {"action", action.request.action},
                                   {"args", action.request.arguments},
                                   {"secret_refs", array_of(action.secret_refs)},

@@ -44,6 +44,9 @@ struct ActionIdentity {
     std::string_view requester;
     CallId call_id;  ///< of the call that asked
     std::string_view server_identity;
+    std::string_view connector;                 ///< whose secrets it uses
+    std::string_view config_ref;                ///< of the provider's configuration
+    std::string_view version;                   ///< of the body: Tool::version()
     std::vector<std::string> secret_refs;       ///< names, in the contract's order
     std::vector<std::string> resolved_targets;  ///< what the arguments mean: real paths, hosts, accounts
     EffectClass effect = EffectClass::unsafe;

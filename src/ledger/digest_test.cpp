@@ -25,6 +25,9 @@ struct Inputs {
     std::string requester = "agent-7";
     CallId call_id{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     std::string server = "mail";
+    std::string connector = "mail-eu";
+    std::string config = "mail/eu.toml";
+    std::string version = "sha256:4711";
     std::string secret_ref = "mail/token";
     std::string resolved = "mx.example.org 192.0.2.1";
     std::string decision = "confirm";
@@ -43,6 +46,9 @@ struct Inputs {
         const Value args = arguments();
         ActionIdentity identity({tool, definition, action, args}, tenant, requester, call_id);
         identity.server_identity = server;
+        identity.connector = connector;
+        identity.config_ref = config;
+        identity.version = version;
         identity.secret_refs = {secret_ref};
         identity.resolved_targets = {resolved};
         identity.effect = effect;
@@ -68,8 +74,8 @@ std::vector<std::pair<std::uint8_t*, std::size_t>> bytes_of(Inputs& in, bool of_
         all.push_back(text(in.target));
         return all;
     }
-    for (std::string* s : {&in.tenant, &in.requester, &in.server, &in.secret_ref, &in.resolved, &in.decision,
-                           &in.rule, &in.key}) {
+    for (std::string* s : {&in.tenant, &in.requester, &in.server, &in.connector, &in.config, &in.version,
+                           &in.secret_ref, &in.resolved, &in.decision, &in.rule, &in.key}) {
         all.push_back(text(*s));
     }
     all.emplace_back(in.call_id.data(), in.call_id.size());
@@ -171,11 +177,12 @@ TEST(Digest, TheFingerprintIsTheHashOfTagAndCanonicalText) {
 TEST(Digest, TheActionDigestIsTheHashOfTagAndCanonicalText) {
     const Inputs in;
     const std::string text =
-        R"(callgate-approval-v1{"action":"call","args":{"count":3,"recipient":"ann@example.org"},)"
-        R"("call_id":"01020304-0506-0708-090a-0b0c0d0e0f10","decision":"confirm","effect_class":"unsafe",)"
+        R"(callgate-approval-v2{"action":"call","args":{"count":3,"recipient":"ann@example.org"},)"
+        R"("call_id":"01020304-0506-0708-090a-0b0c0d0e0f10","config_ref":"mail/eu.toml","connector":"mail-eu",)"
+        R"("decision":"confirm","effect_class":"unsafe",)"
         R"("idem_key":"order-4711","requester":"agent-7","resolved_targets":["mx.example.org 192.0.2.1"],"risk":"high",)"
         R"("rule_id":"rule-3","secret_refs":["mail/token"],"server_identity":"mail","tenant":"acme","tool_def_hash":")" +
-        base::to_hex(in.definition) + R"(","tool_id":"mail/send"})";
+        base::to_hex(in.definition) + R"(","tool_id":"mail/send","version":"sha256:4711"})";
     EXPECT_EQ(in.digest(), base::sha256_hex(text));
 }
 

@@ -10,8 +10,8 @@
 // runs anything on the ledger's own thread, so wake() costs that thread little, and may be called with no
 // regard to what waits.
 //
-// Nothing on the path of a call waits for a disk or a network on the caller's thread: every operation there is
-// of this kind, looking included. An error is never an empty answer: what can fail returns a Result, or a
+// Nothing on the path of a call waits for a disk or a network on the caller's thread: every operation there
+// is of this kind, looking included. An error is never an empty answer: what can fail returns a Result, or a
 // reply with an `error`.
 //
 // Threads: may be used from any thread. A reply belongs to the ledger until done or woken.
@@ -74,6 +74,7 @@ struct PeekReply : Reply {
     bool found = false;
     ClaimVerdict verdict = ClaimVerdict::claimed;  ///< what a claim would say now; `claimed` when not found
     CallRow row;
+    std::optional<Error> unreadable;  ///< it has ended, and why its outcome is not in the row
 };
 
 /// The approval that a claim uses up.
@@ -97,6 +98,7 @@ struct ClaimReply : Reply {
     /// which is also the key that a `keyed` tool was sent: go on with the row's call id and epoch. State
     /// `reconciling`: ask the probe, then conclude().
     CallRow row;
+    std::optional<Error> unreadable;  ///< it has ended, and why its outcome is not in the row
 };
 
 struct DispatchRequest {
@@ -146,7 +148,9 @@ struct OpenApprovalRequest {
 };
 struct OpenApprovalReply : Reply {
     /// The new one, or the open one of the same requester, fingerprint and idempotency key. That one keeps
-    /// the id of the call that first asked, and is found under the id of the one that joined, too.
+    /// the id of the call that first asked, and is found under the id of the one that joined, too. An open
+    /// one with another binding is not joined: it is superseded, and approval.superseded goes on the record
+    /// before the new one's events.
     Approval approval;
     bool joined = false;
 };
@@ -204,8 +208,8 @@ public:
     /// whose end could not be recorded. Only a hint, and cheap: no lock, no waiting. Only a ledger with a
     /// thread of its own is asked.
     virtual std::optional<Error> ready_to_record() { return std::nullopt; }
-    /// `ended` is woken when the call under the key has ended or is free again, perhaps before `asked` is. The
-    /// reply says whether there is anything to wait for; if not, or on an error, `ended` has been let go.
+    /// `ended` is woken when the call under the key has ended or is free again, perhaps before `asked` is.
+    /// The reply says whether there is anything to wait for; if not, or on an error, `ended` has been let go.
     virtual Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
                             Waiter& asked) = 0;
     /// Who no longer wants to be woken says so, and is let go. It may be woken once more all the same.

@@ -155,6 +155,44 @@ TYPED_TEST(LedgerApprovals, ADecidedUsedExpiredOrRevokedApprovalIsNotJoined) {
     EXPECT_FALSE(b.ask("new", "c5").joined);
 }
 
+TYPED_TEST(LedgerApprovals, AnApprovalThatWouldNotBeHonouredNowIsSupersededOnTheRecord) {
+    TypeParam b;
+    const auto ask = [&b](std::string id, std::string binding) {
+        OpenApprovalRequest asked;
+        asked.approval.id = std::move(id);
+        asked.approval.tenant = "acme";
+        asked.approval.requester = "agent";
+        asked.approval.digest = "digest of " + binding;
+        asked.approval.binding = std::move(binding);
+        asked.fingerprint = print_of("request");
+        asked.events.push_back(event("gate.required"));
+        OpenApprovalReply reply;
+        b.wait_for(b.ledger.open_approval(std::move(asked), reply, b.waiter));
+        return reply;
+    };
+    ask("old", "one rule");
+    ASSERT_TRUE(b.approve("old"));
+    EXPECT_TRUE(ask("same", "one rule").joined);
+    const OpenApprovalReply opened = ask("new", "another rule");
+    EXPECT_FALSE(opened.joined);
+    EXPECT_EQ(opened.approval.id, "new");
+    EXPECT_EQ(b.ledger.approval("old")->state, ApprovalState::superseded);
+    EXPECT_EQ(b.ledger.approval("old")->superseded_by, "new");
+    EXPECT_THAT(b.audit_types(),
+                ElementsAre("gate.required", "gate.approved", "approval.superseded", "gate.required"));
+    // Nothing can be done with it any more, and who tries is told what to do.
+    const Error refused = b.approve("old", "carol").error();
+    EXPECT_EQ(reason_of(refused), "denied/superseded");
+    EXPECT_EQ(refused.details.at("superseded_by"), "new");
+    EXPECT_NE(refused.message.find("new"), std::string::npos);
+    EXPECT_EQ(reason_of(b.ledger.revoke("old", "bob", unseen(event("x"))).error()), "denied/superseded");
+    ClaimRequest use = b.request(1, "k");
+    use.approval = ApprovalUse{"old", "digest of one rule"};
+    EXPECT_EQ(b.claim(std::move(use)).approval, ApprovalVerdict::superseded);
+    EXPECT_EQ(b.open_approval_for("acme", "agent", print_of("request"), "")->id, "new");
+    EXPECT_TRUE(ask("joins", "another rule").joined);
+}
+
 TYPED_TEST(LedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
     TypeParam b;
     OpenApprovalRequest asked;

@@ -142,9 +142,9 @@ struct BenchOf {
         EXPECT_FALSE(reply.error);
         return reply.runs;
     }
-    AdoptReply adopt(std::uint64_t call, OwnerId who, AuditEvent event = testing::event("tool_call.taken_over")) {
+    AdoptReply adopt(std::uint64_t call, OwnerId who) {
         AdoptReply reply;
-        wait_for(ledger.adopt({call_id(call), who, std::move(event)}, reply, waiter));
+        wait_for(ledger.adopt({call_id(call), who, event("tool_call.taken_over")}, reply, waiter));
         return reply;
     }
     std::optional<Approval> open_approval_for(std::string_view tenant, std::string_view requester,

@@ -61,8 +61,9 @@ MemoryLedger::MemoryLedger(const base::Clock& clock, Options options)
       time_(clock),
       key_ttl_(options.key_ttl),
       audit_(clock, options.audit_kept),
-      calls_({options.key_ttl, options.tombstone_ttl, options.max_rows, options.max_tombstones}),
-      approvals_(options.max_approvals, options.key_ttl) {}
+      calls_({options.key_ttl, options.tombstone_ttl, options.max_rows, options.max_tombstones,
+              options.max_bytes}),
+      approvals_(options.max_approvals, options.open_approvals, options.key_ttl) {}
 
 Standing MemoryLedger::standing(const Entry* entry, const KeyScope& key) const {
     if (entry != nullptr) {
@@ -134,11 +135,11 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
             return refuse("A call with this id is in the ledger already.", "call_id_taken",
                           ErrorCode::internal);
         }
-        if (!calls_.make_room(now)) {
+        if (!calls_.make_room(bytes_of(row), now)) {
             return refuse(
-                fmt::format("The ledger holds {} calls that are running or unknown, and there is no room for "
-                            "another. Resolve the unknown ones, or try again later.",
-                            calls_.size()),
+                fmt::format("The ledger holds {} calls that are running or unknown, {} bytes, and there is "
+                            "no room for another. Resolve the unknown ones, or try again later.",
+                            calls_.size(), calls_.bytes()),
                 "ledger_full", ErrorCode::ledger_unavailable);
         }
     }
@@ -200,6 +201,7 @@ Io MemoryLedger::settle(SettleRequest request, SettleReply& reply, Waiter&) {
                                                  : Keep::if_key;
         put_away(*entry, keep, woken);
         reply.first_event = audit_.append(std::move(request.events));
+        calls_.shrink(clock_.monotonic_now());
     }
     wake_all(woken);
     return Io::done;
@@ -218,6 +220,7 @@ Io MemoryLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter&
         if (!reply.accepted) return Io::done;
         put_away(*entry, Keep::always, woken);
         reply.first_event = audit_.append(std::move(request.events));
+        calls_.shrink(clock_.monotonic_now());
     }
     wake_all(woken);
     return Io::done;
@@ -225,6 +228,7 @@ Io MemoryLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter&
 
 void MemoryLedger::put_away(Entry& entry, Keep keep, Waiters& woken) {
     if (!is_end(entry.row.state)) return;
+    calls_.weigh(entry);
     move_all(entry.waiters, woken);
     if (entry.row.state == CallState::unknown) return;
     if (keep == Keep::never || (keep == Keep::if_key && entry.row.key.key.empty())) {
@@ -247,7 +251,12 @@ Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& r
     }
     reply.approval = *opened->approval;
     reply.joined = opened->joined;
-    if (!reply.joined) reply.first_event = audit_.append(std::move(request.events));
+    if (reply.joined) return Io::done;
+    if (opened->superseded != nullptr) {
+        AuditEvent told = event_of_superseding(*opened->superseded);
+        audit_.append(told);
+    }
+    reply.first_event = audit_.append(std::move(request.events));
     return Io::done;
 }
 

@@ -2,8 +2,9 @@
 // tests.
 //
 // One lock decides each operation as a whole: a claim with its approval, an outcome with its event. The audit
-// has a lock of its own, so that record() waits for no claim. Everything is bounded (Options); when the calls
-// that are running or unknown fill it, claims are refused rather than anything forgotten.
+// has a lock of its own, so that record() waits for no claim. Everything is bounded (Options), bytes as well
+// as rows: the oldest outcomes go first, and their keys are refused as used; when the calls that are running
+// or unknown fill it, claims are refused rather than anything forgotten.
 //
 // Calls of a gone owner are taken over by the claim that finds them. Those that may never be sent again
 // become unknown as soon as their owner is gone, and those without a key, which nobody can claim, end there:
@@ -37,6 +38,8 @@ public:
         std::size_t max_rows = 100'000;
         std::size_t max_tombstones = 500'000;
         std::size_t max_approvals = 10'000;
+        OpenApprovalLimits open_approvals;
+        std::size_t max_bytes = 256u << 20;  ///< of arguments and outcomes together
 
         Options() {}
     };

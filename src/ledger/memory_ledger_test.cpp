@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
@@ -32,6 +33,69 @@ TEST(MemoryLedger, PastItsRoomTheOldestFinishedCallBecomesATombstone) {
     EXPECT_EQ(b.claim(5, "k2").verdict, ClaimVerdict::replay);
 }
 
+TEST(MemoryLedger, PastItsBytesTheOldestOutcomesBecomeTombstones) {
+    MemoryLedger::Options options;
+    options.max_bytes = 100'000;
+    Bench b(options);
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        ASSERT_EQ(b.claim(i, "k" + std::to_string(i)).verdict, ClaimVerdict::claimed);
+        auto outcome = std::make_shared<StoredOutcome>();
+        outcome->succeeded = true;
+        outcome->result.value = std::string(10'000, 'x');
+        SettleRequest end;
+        end.call_id = call_id(i);
+        end.epoch = 1;
+        end.attempt = 1;
+        end.end = AttemptEnd::succeeded;
+        end.outcome = outcome;
+        SettleReply reply;
+        b.wait_for(b.ledger.settle(std::move(end), reply, b.waiter));
+        ASSERT_TRUE(reply.settled.accepted);
+    }
+    EXPECT_LT(b.ledger.list({})->size(), 10u);
+    EXPECT_EQ(b.peek("k1").verdict, ClaimVerdict::key_expired) << "used, and not run again";
+    EXPECT_EQ(b.peek("k20").verdict, ClaimVerdict::replay);
+}
+
+TEST(MemoryLedger, RunningCallsThatFillItsBytesAreNotForgottenForOthers) {
+    MemoryLedger::Options options;
+    options.max_bytes = 100'000;
+    Bench b(options);
+    const auto large = [&](std::uint64_t call, std::string key) {
+        ClaimRequest asked = b.request(call, std::move(key));
+        asked.row.arguments = std::make_shared<const Value>(std::string(40'000, 'x'));
+        return b.claim(std::move(asked));
+    };
+    EXPECT_EQ(large(1, "a").verdict, ClaimVerdict::claimed);
+    EXPECT_EQ(large(2, "b").verdict, ClaimVerdict::claimed);
+    const ClaimReply refused = large(3, "c");
+    ASSERT_TRUE(refused.error);
+    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/ledger_full");
+    EXPECT_FALSE(b.peek("c").found);
+    EXPECT_EQ(b.claim(4, "small").verdict, ClaimVerdict::claimed);
+    b.settle(1, AttemptEnd::succeeded);
+    EXPECT_EQ(large(3, "c").verdict, ClaimVerdict::claimed);
+    EXPECT_EQ(b.peek("a").verdict, ClaimVerdict::key_expired);
+}
+
+TEST(MemoryLedger, OnePrincipalAndOneTenantCannotHaveAllTheRoomForApprovals) {
+    MemoryLedger::Options options;
+    options.open_approvals.per_principal = 2;
+    options.open_approvals.per_tenant = 3;
+    Bench b(options);
+    const auto refusal = [&](std::string id, std::string requester) {
+        const OpenApprovalReply reply = b.ask(id, "call " + id, {}, id, std::move(requester));
+        return reply.error ? reason_of(*reply.error) : "";
+    };
+    EXPECT_EQ(refusal("a", "agent"), "");
+    EXPECT_EQ(refusal("b", "agent"), "");
+    EXPECT_EQ(refusal("c", "agent"), "rate_limited/approvals_full_for_principal");
+    EXPECT_EQ(refusal("d", "other"), "");
+    EXPECT_EQ(refusal("e", "third"), "rate_limited/approvals_full_for_tenant");
+    b.clock.advance(1h);
+    EXPECT_EQ(refusal("c", "agent"), "") << "those that have expired do not count";
+}
+
 TEST(MemoryLedger, AKeyThatHadToGoEarlyIsRefusedAsLongAsAnyOther) {
     MemoryLedger::Options options;
     options.key_ttl = 24h;
@@ -58,10 +122,10 @@ TEST(MemoryLedger, WhenAllIsRunningOrUnknownClaimsAreRefusedAndNothingIsForgotte
     const ClaimReply refused = b.claim(3, "k");
     ASSERT_TRUE(refused.error);
     EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/ledger_full");
-    EXPECT_EQ(
-        refused.error->message,
-        "The ledger holds 2 calls that are running or unknown, and there is no room for another. Resolve the "
-        "unknown ones, or try again later.");
+    EXPECT_THAT(refused.error->message,
+                ::testing::MatchesRegex(
+                    "The ledger holds 2 calls that are running or unknown, [0-9]+ bytes, and there is no "
+                    "room for another. Resolve the unknown ones, or try again later."));
     EXPECT_EQ(b.claim(3, "running").verdict, ClaimVerdict::in_progress);
     b.settle(1, AttemptEnd::succeeded);
     EXPECT_EQ(b.claim(3, "k").verdict, ClaimVerdict::claimed);

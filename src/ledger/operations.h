@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include <callgate/approvals.h>
 #include <callgate/error.h>
 #include <callgate/json.h>
@@ -66,10 +68,10 @@ struct AuditSelection {
 
 /// What of the audit is archived: up to the last checkpoint that all of these allow.
 struct ArchiveRequest {
-    std::string directory;          ///< where the segments go; "": segments/ in the ledger's
-    std::string by;                 ///< who asked
-    std::uint64_t keep_events = 0;  ///< the last so many stay
-    std::uint64_t at_least = 1;     ///< nothing is done for fewer
+    std::string directory;                 ///< where the segments go; "": segments/ in the ledger's
+    std::string by;                        ///< who asked
+    std::uint64_t keep_events = 0;         ///< the last so many stay
+    std::uint64_t at_least = 1;            ///< nothing is done for fewer
     std::uint64_t max_events = 1'000'000;  ///< in one segment
     std::optional<std::chrono::seconds> older_than;
 
@@ -111,11 +113,23 @@ public:
     virtual Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) = 0;
     virtual Result<Object> rotate_audit_key(std::string_view by) = 0;
     /// The log's beginning becomes segments: files that are verified before their events go from the ledger,
-    /// whose file gets smaller. {"archived", "segments": […], "removed"}. audit_failure {reason: broken} where the
-    /// events are not what was recorded: nothing goes then.
+    /// whose file gets smaller. {"archived", "segments": […], "removed"}. audit_failure {reason: broken}
+    /// where the events are not what was recorded: nothing goes then.
     virtual Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress& progress) = 0;
     /// {"archived": the last event that is, "segments": […]}
     virtual Result<Object> audit_segments() = 0;
+
+    // Operators (operators.h).
+
+    /// The users whose unsigned votes count A2, as the host's configuration named them last.
+    virtual std::vector<uid_t> operator_uids() { return {}; }
+    /// The public key that is known of this user, if one is.
+    virtual Result<std::optional<std::string>> operator_key(uid_t) { return std::nullopt; }
+    /// From now on it is this one; `event` is on the record with that and has its number.
+    virtual Result<void> set_operator_key(uid_t, std::string_view /*vkey*/, AuditEvent& /*event*/) {
+        return fail(ErrorCode::ledger_unavailable, "This ledger keeps no operators' keys.",
+                    {{"reason", "no_operator_keys"}});
+    }
 };
 
 }  // namespace callgate::ledger

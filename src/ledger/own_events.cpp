@@ -36,6 +36,27 @@ AuditEvent event_of_giving_up(const CallRow& row) {
     return event_about(row, "tool_call.gap", "Its owner ended before it was sent.");
 }
 
+AuditEvent event_of_superseding(const Approval& approval) {
+    AuditFacts event;
+    event.type = "approval.superseded";
+    event.outcome = "info";
+    event.stage = "approval";
+    if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
+    event.trace_id = approval.trace_id;
+    event.tenant = approval.tenant;
+    event.principal = approval.requester;
+    event.task_id = approval.task_id;
+    event.step_id = approval.step_id;
+    event.tool = approval.tool;
+    event.action = approval.action;
+    event.approval_id = approval.id;
+    event.risk = approval.risk;
+    event.autonomy = approval.autonomy;
+    const std::string detail = fmt::format("Approval {} takes its place.", approval.superseded_by);
+    event.detail = detail;
+    return AuditEvent(event);
+}
+
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by) {
     return event_about(row, "tool_call.gap",
                        fmt::format("Call {} goes on with it.", base::Uuid{by}.to_string()));

@@ -1,9 +1,11 @@
-// What a ledger itself puts on the record: what became of a call whose owner is gone, and that somebody has
-// set the machine's clock. Whatever else changes a row comes with its caller's events.
+// What a ledger itself puts on the record: what became of a call whose owner is gone, and of an approval
+// whose place another took, and that somebody has set the machine's clock. Whatever else changes a row comes
+// with its caller's events.
 //
 // Threads: pure functions.
 #pragma once
 
+#include <callgate/approvals.h>
 #include <callgate/observer.h>
 
 #include "ledger/call_row.h"
@@ -13,6 +15,8 @@ namespace callgate::ledger {
 
 /// Given up: `row` is as it was left, unknown or free again.
 AuditEvent event_of_giving_up(const CallRow& row);
+/// approval.superseded: `approval` is as it was left, and names the one that took its place.
+AuditEvent event_of_superseding(const Approval& approval);
 /// Another call with its key goes on with it: under the id of who ran it before, who has no other end.
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by);
 /// Said once, so that times that do not follow each other can be explained.

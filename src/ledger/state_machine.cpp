@@ -152,7 +152,8 @@ std::string_view to_string(ClaimVerdict verdict) noexcept {
 ClaimVerdict judge_claim(const CallRow* row, const base::Sha256Digest& fingerprint,
                          bool owner_alive) noexcept {
     if (row == nullptr) return ClaimVerdict::claimed;
-    if (row->fingerprint != fingerprint) return ClaimVerdict::key_reused;
+    if (row->fingerprint != fingerprint && CALLGATE_GUARD(key_is_the_request))
+        return ClaimVerdict::key_reused;
     if (!is_end(row->state)) return owner_alive ? ClaimVerdict::in_progress : ClaimVerdict::dead_owner;
     if (row->state != CallState::unknown) return ClaimVerdict::replay;
     const bool harmless =

@@ -139,4 +139,18 @@ std::string user_name(uid_t uid) {
     return found != nullptr && found->pw_name != nullptr ? found->pw_name : "";
 }
 
+Result<std::optional<uid_t>> user_id(const std::string& name) {
+    std::array<char, 16 << 10> texts{};
+    passwd entry{};
+    passwd* found = nullptr;
+    int code = 0;
+    while ((code = ::getpwnam_r(name.c_str(), &entry, texts.data(), texts.size(), &found)) == EINTR) {
+    }
+    if (found != nullptr) return std::optional<uid_t>(found->pw_uid);
+    // What other systems say of a name that nobody has.
+    if (code == 0 || code == ENOENT || code == ESRCH || code == EBADF || code == EPERM) return std::nullopt;
+    return fail(ErrorCode::internal, "The system's name service does not answer: " + errno_text(code) + ".",
+                {{"reason", "name_service"}});
+}
+
 }  // namespace callgate::os

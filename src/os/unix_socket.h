@@ -45,5 +45,7 @@ Result<PeerCredentials> peer_of(const Fd& socket);
 
 /// A user's name, "" where the system knows none.
 std::string user_name(uid_t uid);
+/// Who has this name; nothing where nobody has. An error where the system cannot tell now.
+Result<std::optional<uid_t>> user_id(const std::string& name);
 
 }  // namespace callgate::os

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard.h"
 #include "json/equal.h"
 #include "json/pointer.h"
 #include "pipeline/attempt.h"
@@ -60,22 +61,48 @@ std::optional<Step> check_queue(Call& call) {
     return call.refuse(queue_full(call));
 }
 
-std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, const policy::Limiter::Ask& ask) {
+bool may_queue(const Call& call) {
+    const PolicyLimits& limits = call.rules->config().limits;
+    return CALLGATE_GUARD(places_are_waited_for) &&
+           (call.tool->contract().limits.queue || limits.per_tool.queue || limits.per_principal.queue ||
+            limits.per_run.queue);
+}
+
+std::optional<Step> wait_for_place(Call& call) {
+    if (!call.special().ticket.waits()) return std::nullopt;
+    return call.pending_or_give_up();
+}
+
+std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, policy::Limiter::Ask ask) {
+    if (call.special().ticket.held()) return wait_for_place(call);
+    policy::Limiter::Ready ready;
+    if (may_queue(call)) {
+        call.arm();
+        ready = [self = call.weak_self()] {
+            if (const auto alive = self.lock()) alive->go_on();
+        };
+    }
     Result<void> entered;
-    if (Origin* const origin = call.request.origin.get(); origin != nullptr && origin->ticket.held()) {
+    Origin* const origin = call.request.origin.get();
+    if (origin != nullptr) ask.held = &origin->held_places;
+    if (origin != nullptr && origin->ticket.held()) {
         call.special().ticket = std::move(origin->ticket);
-        entered = limiter.enter(*call.rules, ask, call.special().ticket);
+        entered = limiter.enter(*call.rules, ask, call.special().ticket, std::move(ready));
     } else {
-        auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now());
+        auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now(), std::move(ready));
         if (taken) {
             call.special().ticket = std::move(*taken);
         } else {
             entered = tl::unexpected(std::move(taken.error()));
         }
     }
-    if (entered) return std::nullopt;
-    call.core->counters.gate.limited.add();
-    return call.refuse(std::move(entered.error()));
+    if (!entered) {
+        call.core->counters.gate.limited.add();
+        return call.refuse(std::move(entered.error()));
+    }
+    auto waits = wait_for_place(call);
+    if (waits) call.core->counters.gate.waited_for_place.add();
+    return waits;
 }
 
 [[gnu::hot]] std::optional<Step> take_limits(Call& call) {
@@ -117,6 +144,7 @@ std::optional<Step> take_resource(Call& call) {
                                                                 if (const auto alive = self.lock())
                                                                     alive->go_on();
                                                             });
+    if (!hold && !CALLGATE_GUARD(one_at_a_resource)) return std::nullopt;
     if (!hold) {
         call.core->counters.gate.waited_for_resource.add();
         return Step::pending;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard.h"
 #include "base/ids.h"
 #include "ledger/digest.h"
 #include "pipeline/key.h"
@@ -31,6 +32,7 @@ std::optional<ledger::ApprovalVerdict> standing(const Approval& approval, base::
         case ApprovalState::expired: return ledger::ApprovalVerdict::expired;
         case ApprovalState::consumed: return ledger::ApprovalVerdict::consumed;
         case ApprovalState::revoked: return ledger::ApprovalVerdict::revoked;
+        case ApprovalState::superseded: return ledger::ApprovalVerdict::superseded;
     }
     return ledger::ApprovalVerdict::not_found;
 }
@@ -43,9 +45,15 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
                                                           call.outcome.action, *call.arguments),
                                   context.tenant, context.principal, asked_by);
     action.server_identity = call.tool->contract().server;
+    if (CALLGATE_GUARD(digest_connector)) action.connector = call.tool->contract().connector_id;
+    if (CALLGATE_GUARD(digest_config_ref)) action.config_ref = call.tool->contract().config_ref;
+    action.version = call.tool->tool().version();
     action.resolved_targets = {target_text(call)};
     action.effect = call.effect;
-    action.decision = to_string(call.answer.gate);
+    // Whose and how many votes the rules of now ask for: fewer, or others, are no approval of this call.
+    const std::string decision = fmt::format("{}:{}:{}", to_string(call.answer.gate), call.answer.approvals,
+                                             to_string(call.answer.assurance));
+    action.decision = decision;
     if (call.answer.rule != nullptr) action.rule_id = call.answer.rule->id;
     action.risk = call.risk.risk;
     action.idempotency_key = context.idempotency_key;
@@ -73,7 +81,11 @@ std::optional<Step> use_given_approval(Call& call) {
     const auto fault = standing(*given, call.core->clock().wall_now());
     if (fault == ledger::ApprovalVerdict::pending && !resumed) return std::nullopt;
     call.outcome.approval_id = given->id;
-    if (fault) return call.refuse(approval_error(*fault, given->id));
+    if (fault) {
+        Error error = approval_error(*fault, given->id);
+        if (!given->superseded_by.empty()) error.details["superseded_by"] = given->superseded_by;
+        return call.refuse(std::move(error));
+    }
     const std::string digest = approval_digest(call, call_id_of(*given));
     if (digest != given->digest || !same_caller(call, *given)) {
         if (!resumed) {
@@ -104,6 +116,7 @@ ledger::OpenApprovalRequest approval_request(Call& call) {
     approval.action = call.outcome.action;
     approval.arguments = *call.arguments;
     approval.digest = approval_digest(call, call.id);
+    approval.binding = approval_digest(call, CallId{});
     approval.risk = call.risk.risk;
     approval.autonomy = context.autonomy;
     approval.why = policy::reason(call.answer, call.question(), call.risk.risk);
@@ -137,11 +150,21 @@ Error approval_error(ledger::ApprovalVerdict verdict, std::string_view id) {
                     std::move(details)};
         case ledger::ApprovalVerdict::revoked:
             return {ErrorCode::denied, "The approval of this call was taken back.", std::move(details)};
+        case ledger::ApprovalVerdict::superseded:
+            return {ErrorCode::denied,
+                    "What the approval of this call was bound to has changed, and another approval took its "
+                    "place when the call was made again. Make the call again to use that one.",
+                    std::move(details)};
         case ledger::ApprovalVerdict::other_call:
             return {ErrorCode::denied,
                     "The approval was given for another call: the arguments, the tool, the rule or the "
                     "target changed "
                     "since. Ask again.",
+                    std::move(details)};
+        case ledger::ApprovalVerdict::tampered:
+            return {ErrorCode::denied,
+                    "The approval of this call says approved, and its votes do not: it is not used. Ask "
+                    "again.",
                     std::move(details)};
         default: return {ErrorCode::denied, "There is no such approval.", std::move(details)};
     }

@@ -63,6 +63,7 @@ Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args argumen
     context.step_id = approval->step_id;
     context.idempotency_key = approval->idempotency_key;
     request.context = share(std::move(context));
+    request.from().key_as_it_is = true;
     const Outcome asked = core_->run(std::move(request));
     if (asked.approval_id().empty()) return tl::unexpected(*asked.error());
     auto approved = approve(asked.approval_id(), approver, assurance, reason);

@@ -242,6 +242,47 @@ TEST(Async, ToolsRunOnTheExecutorTheHostLends) {
     host.join();
 }
 
+TEST(Async, ACoroutineThatHadNotBegunHasNotHappened) {
+    asio::io_context io;  // which nobody runs until the call is over
+    TestRuntime node;
+    use_executor(*node.runtime, io.get_executor());
+    int entered = 0;
+    const auto pay = [&]() -> asio::awaitable<int> { co_return ++entered; };
+    ASSERT_TRUE(node->tools().add(async_tool("pay", "", pay)));
+    Context context;
+    context.idempotency_key = "k";
+    context.timeout = 1s;
+    auto call = std::async(std::launch::async, [&] { return node->call("pay", {}, context); });
+    while (call.wait_for(0s) != std::future_status::ready) node.timers->advance(100ms);
+    const Outcome outcome = call.get();
+    EXPECT_EQ(outcome.state(), State::timed_out);
+    EXPECT_EQ(outcome.error()->details.at("reason"), "queued");
+    io.run();
+    EXPECT_EQ(entered, 0) << "it was given up";
+    io.restart();
+    const auto work = asio::make_work_guard(io);
+    auto again = std::async(std::launch::async, [&] { return node->call("pay", {}, context); });
+    while (again.wait_for(0s) != std::future_status::ready) io.run_one_for(1ms);
+    EXPECT_EQ(again.get().text(), "1") << "the key is free";
+}
+
+TEST(Async, ACoroutineThatEndsWithoutWaitingMayBeCancelledMeanwhile) {
+    Runtime runtime;
+    std::stop_source stop;
+    const auto stops = [&]() -> asio::awaitable<int> {
+        stop.request_stop();
+        co_return 1;
+    };
+    ASSERT_TRUE(runtime.tools().add(async_tool("stops", "", stops).read_only()));
+    for (int i = 0; i < 50; ++i) {
+        stop = std::stop_source();
+        Context context;
+        context.cancel = stop.get_token();
+        const State state = runtime.call("stops", {}, context).state();
+        EXPECT_TRUE(state == State::succeeded || state == State::cancelled) << to_string(state);
+    }
+}
+
 TEST(Async, ACoroutineToolMayCallWithoutAwaitingOnTheRuntimesOwnThread) {
     Runtime runtime;
     ASSERT_TRUE(runtime.tools().add(add_tool()));  // on a thread of the pool

@@ -1,5 +1,7 @@
 #include "pipeline/attempt.h"
 
+#include <cmath>
+
 #include "base/guard.h"
 #include "base/ids.h"
 #include "base/utf8.h"
@@ -20,21 +22,44 @@ auto guarded(Run run) -> tl::expected<decltype(run()), ToolFailure> {
     }
 }
 
+// Whoever waits for this call keeps the thread that its coroutine would need.
+ToolFailure would_block() {
+    return {Error(ErrorCode::denied,
+                  "A call that blocks the executor of coroutine tools asked for one of them: await it there.",
+                  {{"reason", "would_block"}}),
+            Applied::no};
+}
+
 // The handle an async tool holds. When the last one goes without an answer, there will be none.
 class AsyncAttempt final : public Attempt {
 public:
-    explicit AsyncAttempt(std::shared_ptr<AttemptState> state) : state_(std::move(state)) {}
+    AsyncAttempt(std::shared_ptr<AttemptState> state, bool entered)
+        : state_(std::move(state)), io_(state_->make_io()), entered_(entered) {}
     ~AsyncAttempt() override {
-        state_->finish(
-            ToolReturn(tl::unexpected(ToolFailure::lost("The tool went away without an answer."))));
+        if (given_up_) return;
+        state_->finish(ToolReturn(
+            tl::unexpected(entered_ ? ToolFailure::lost("The tool went away without an answer.")
+                                    : ToolFailure::not_applied("The tool went away before it had begun."))));
+    }
+    bool enter() override {
+        if (!entered_) entered_ = state_->enter();
+        given_up_ = !entered_;
+        return entered_;
     }
     CallContext& context() override { return state_->context(); }
     const Object& arguments() const override { return state_->arguments(); }
     void finish(ToolReturn answer) override { state_->finish(std::move(answer)); }
-    IoHost& io() override { return state_->io(); }
+    IoHost& io() override {
+        if (!state_->keeps_lent_thread()) return *io_;
+        state_->finish(ToolReturn(tl::unexpected(would_block())));  // before who unwinds lets go of this
+        throw would_block();
+    }
 
 private:
     std::shared_ptr<AttemptState> state_;
+    std::shared_ptr<IoHost> io_;
+    bool entered_;           // the tool's, from start() on
+    bool given_up_ = false;  // by the call, which ends by itself
 };
 
 Error no_thread(const Call& call) {
@@ -50,6 +75,11 @@ Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallCo
         case Errand::preview: {
             auto made = guarded([&] { return body.preview(arguments, context); });
             if (!made) return Result<Preview>(tl::unexpected(std::move(made.error().error)));
+            if (*made && (*made)->diff && json::find_not_finite(*(*made)->diff)) {
+                return Result<Preview>(fail(ErrorCode::output_invalid,
+                                            "The preview has a number that is NaN or infinite.",
+                                            {{"reason", "not_finite"}}));
+            }
             return std::move(*made);
         }
         case Errand::probe: {
@@ -94,16 +124,25 @@ std::stop_token RunContext::cancel() const {
 }
 
 void RunContext::progress(std::string_view message, std::optional<double> done, std::optional<double> total) {
+    const auto finite = [](std::optional<double> number) {
+        return number && std::isfinite(*number) ? number : std::nullopt;
+    };
     Progress progress;
     progress.message = std::string(message);
-    progress.done = done;
-    progress.total = total;
+    progress.done = finite(done);
+    progress.total = finite(total);
     project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
 }
 
 void RunContext::partial(Value content) {
     Progress progress;
-    progress.partial = std::move(content);
+    if (const auto path = json::find_not_finite(content)) {
+        progress.message = "Content so far was left out: its number at " +
+                           (path->empty() ? "the root" : *path) +
+                           " is NaN or infinite, which JSON cannot say.";
+    } else {
+        progress.partial = std::move(content);
+    }
     project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
 }
 
@@ -129,6 +168,17 @@ Result<void> RunContext::with_secret(std::string_view key, const std::function<v
 }
 
 Outcome RunContext::call(std::string_view tool, Args args) {
+    return call_.core->run(nested(tool, std::move(args)));
+}
+
+void RunContext::start(std::string_view tool, Args args, std::function<void(Outcome)> done,
+                       std::stop_token also) {
+    args.own();
+    Request request = nested(tool, std::move(args));
+    call_.core->start(std::move(request), std::move(done), also);
+}
+
+Request RunContext::nested(std::string_view tool, Args args) {
     Request request;
     request.tool = std::string(tool);
     request.arguments = std::move(args);
@@ -140,23 +190,33 @@ Outcome RunContext::call(std::string_view tool, Args args) {
     if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
     request.context = share(std::move(context));
     Origin& from = request.from();
-    from.parent = call_.id;
+    adopt(from);
     from.latest = call_.deadline;
-    from.depth = 1;
-    if (const Origin* const own = call_.request.origin.get()) {
-        from.depth += own->depth;
-        from.held_resources = own->held_resources;
+    const std::lock_guard lock(call_.shared.mutex);
+    if (call_.shared.ended) {
+        from.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
     }
+    return request;
+}
+
+void RunContext::adopt(Origin& from) const {
+    from.parent = call_.id;
+    from.depth = 1;
+    const Origin* const own = call_.request.origin.get();
+    if (own != nullptr) {
+        from.depth += own->depth;
+        from.keeps_lent_thread = from.keeps_lent_thread || own->keeps_lent_thread;
+    }
+    const std::lock_guard lock(call_.shared.mutex);
+    from.secrets = call_.shared.secrets;
+    if (call_.shared.ended) return;  // and has given back what it held
+    if (own != nullptr) {
+        from.held_resources = own->held_resources;
+        from.held_places = own->held_places;
+    }
+    from.held_places.insert(from.held_places.end(), places_.begin(), places_.end());
     if (holds_ != nullptr && !holds_->waits_for_resource.empty())
         from.held_resources.push_back(holds_->waits_for_resource);
-    {
-        const std::lock_guard lock(call_.shared.mutex);
-        if (call_.shared.ended) {
-            from.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
-        }
-        from.secrets = call_.shared.secrets;
-    }
-    return call_.core->run(std::move(request));
 }
 
 AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
@@ -191,7 +251,12 @@ bool AttemptState::began() const {
 
 void AttemptState::run() {
     if (!enter()) return;
-    finish(run_errand(errand_, *tool_->body(), arguments(), context_, probed_call_, failure_));
+    Answer answer;
+    {
+        const Inside body(&context_);
+        answer = run_errand(errand_, *tool_->body(), arguments(), context_, probed_call_, failure_);
+    }
+    finish(std::move(answer));
 }
 
 void AttemptState::drop() {
@@ -260,8 +325,12 @@ void AttemptState::late(Answer answer) {
     settle_late(call_, number_, std::move(*told));
 }
 
-IoHost& AttemptState::io() {
-    return call_->core->io();
+std::shared_ptr<IoHost> AttemptState::make_io() {
+    return call_->core->io_for(weak_from_this());
+}
+
+bool AttemptState::keeps_lent_thread() const noexcept {
+    return call_->request.origin && call_->request.origin->keeps_lent_thread;
 }
 
 std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call) {
@@ -281,10 +350,12 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
     }
     call.arm();
     if (mode == RunMode::async && errand == Errand::run) {
-        if (!state->enter()) return std::nullopt;
+        const bool now = !body.enters_later();
+        if (now && !state->enter()) return std::nullopt;
         // What it throws instead of starting counts as its answer.
         auto started = guarded([&] {
-            body.start(std::make_shared<AsyncAttempt>(state));
+            const Inside mark(&state->run_context());
+            body.start(std::make_shared<AsyncAttempt>(state, now));
             return true;
         });
         if (!started) state->finish(ToolReturn(tl::unexpected(std::move(started.error()))));

@@ -21,6 +21,7 @@
 #include <callgate/tool.h>
 
 #include "pipeline/call.h"
+#include "pipeline/inside.h"
 #include "pipeline/worker_pool.h"
 
 namespace callgate::pipeline {
@@ -32,6 +33,7 @@ public:
     RunContext(Call& call, std::uint32_t number, bool inlined = false)
         : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {
         if (inlined) runner_ = std::this_thread::get_id();
+        if (holds_ != nullptr) places_ = holds_->ticket.places();
     }
 
     const Context& caller() const override;
@@ -44,10 +46,20 @@ public:
     void partial(Value content) override;
     Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) override;
     Outcome call(std::string_view tool, Args args) override;
+    void start(std::string_view tool, Args args, std::function<void(Outcome)> done,
+               std::stop_token also) override;
+
+    const std::shared_ptr<Runtime::Core>& core() const noexcept { return call_.core; }
+    /// A call that this body makes, but not through this context: it is its child for the limits on depth,
+    /// resources and places; who asks and until when is what its own context says.
+    void adopt(Origin& from) const;
 
 private:
+    Request nested(std::string_view tool, Args args);
+
     Call& call_;
-    const Special* holds_;  // what the call holds while it runs; null: nothing
+    const Special* holds_;             // what the call holds while it runs; null: nothing
+    std::vector<std::string> places_;  // of limits, likewise
     std::uint32_t number_;
     bool watch_;
     std::thread::id runner_{};  // of an inlined run; a tool may speak from other threads as well
@@ -84,7 +96,10 @@ public:
     void let_go() noexcept;
 
     CallContext& context() noexcept { return context_; }
-    IoHost& io();
+    RunContext& run_context() noexcept { return context_; }
+    /// Where its coroutine runs, if it is one.
+    std::shared_ptr<IoHost> make_io();
+    bool keeps_lent_thread() const noexcept;
     const Object& arguments() const noexcept { return arguments_->get_object(); }
 
 private:

@@ -2,13 +2,16 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/guard.h"
 #include "pipeline/call.h"
 #include "pipeline/core.h"
+#include "pipeline/key.h"
 
 namespace callgate {
 namespace {
 
 using pipeline::Call;
+using pipeline::Origin;
 
 // Rates and budgets are taken for all calls before the first begins: a batch cannot run half way into a
 // limit. A ticket for each call; none at all if nothing limits them.
@@ -57,7 +60,25 @@ struct BatchProgress {
     std::mutex mutex;
     std::condition_variable changed;
     std::size_t running = 0;
+
+    void begin() {
+        const std::lock_guard lock(mutex);
+        ++running;
+    }
 };
+
+// Blocks; on the io thread, which the calls may need, it does that thread's other work meanwhile.
+template <class Predicate>
+void wait_until(Runtime::Core& core, BatchProgress& progress, const Predicate& reached) {
+    const auto look = [&] {
+        const std::lock_guard lock(progress.mutex);
+        return reached();
+    };
+    if (look() || core.work_on_io_thread(look)) return;
+    const pipeline::WorkerPool::Waiting waiting;
+    std::unique_lock lock(progress.mutex);
+    progress.changed.wait(lock, reached);
+}
 
 }  // namespace
 
@@ -75,40 +96,43 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
 
     std::vector<Outcome> outcomes(calls.size());
     BatchProgress progress;
+    const pipeline::LentThread blocked(*this);
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        {
-            std::unique_lock lock(progress.mutex);
-            if (progress.running >= options.batch_concurrency) {
-                const pipeline::WorkerPool::Waiting waiting;
-                progress.changed.wait(lock, [&] { return progress.running < options.batch_concurrency; });
-            }
-            ++progress.running;
-        }
+        wait_until(*this, progress, [&] { return progress.running < options.batch_concurrency; });
+        progress.begin();
         const auto call = make_call();
         call->outcome.tool = std::move(calls[i].tool);
         call->outcome.action = std::move(calls[i].action);
         pipeline::Order& request = call->request;
         request.arguments = std::move(calls[i].arguments);
         request.timeout = calls[i].timeout;
-        request.context = calls.size() > 1 ? for_one_of_many(shared, i) : shared;
+        request.context =
+            calls.size() > 1 || CALLGATE_GUARD(batch_suffix) ? for_one_of_many(shared, i) : shared;
+        if (!shared->idempotency_key.empty()) {
+            Origin& from = request.from();
+            if (auto why = pipeline::key_fault(shared->idempotency_key)) from.refused = std::move(why);
+            from.key_as_it_is = true;
+            if (calls.size() == 1) from.plain_key = shared->idempotency_key;
+        }
         if (!tickets.empty()) request.from().ticket = std::move(tickets[i]);
         if (refused) request.from().refused = refused;
+        if (blocked.was_last()) request.from().keeps_lent_thread = true;
         Call::start(
             call,
             [&outcome = outcomes[i], &progress](Call& ended) {
                 outcome = ended.take_outcome();
-                // The last one may end the batch, and with it `progress`, as soon as the lock is free.
-                const std::lock_guard lock(progress.mutex);
-                --progress.running;
-                progress.changed.notify_all();
+                const auto core = ended.core;
+                {
+                    // The last one may end the batch, and with it `progress`, as soon as the lock is free.
+                    const std::lock_guard lock(progress.mutex);
+                    --progress.running;
+                    progress.changed.notify_all();
+                }
+                core->wake_io();
             },
             Call::DoneIs::ours);
     }
-    std::unique_lock lock(progress.mutex);
-    if (progress.running > 0) {
-        const pipeline::WorkerPool::Waiting waiting;
-        progress.changed.wait(lock, [&] { return progress.running == 0; });
-    }
+    wait_until(*this, progress, [&] { return progress.running == 0; });
     return outcomes;
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/futex.h"
+#include "base/guard.h"
 #include "base/ids.h"
 #include "base/utf8.h"
 #include "pipeline/attempt.h"
+#include "pipeline/leave.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/projection.h"
 
@@ -93,11 +95,23 @@ Error called_off() {
     return {ErrorCode::cancelled, "The call was called off before the tool began."};
 }
 
-Error out_of_time(const Call& call) {
-    return {ErrorCode::timed_out,
-            fmt::format("The call ran out of time ({} ms) before the tool began.", call.timeout.count()),
-            {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}};
-}
+// How long after its deadline a call still waits for the ledger.
+constexpr std::chrono::milliseconds kLedgerGrace{100};
+
+// What a call had asked for when it left has come, on a thread that may run calls.
+class LeftReply final : public PoolTask {
+public:
+    LeftReply(std::shared_ptr<Call> call, bool turn) : call_(std::move(call)), turn_(turn) {}
+    void run() override {
+        after_leaving(call_);
+        if (turn_) call_->core->turn_came();
+    }
+    void drop() override { run(); }
+
+private:
+    std::shared_ptr<Call> call_;
+    bool turn_;
+};
 
 }  // namespace
 
@@ -107,7 +121,7 @@ SharedContext usual_context() noexcept {
 }
 
 SharedContext share(Context context) {
-    if (context.principal.empty()) context.principal = "local";
+    if (context.principal.empty() && CALLGATE_GUARD(one_local_principal)) context.principal = kLocalPrincipal;
     return std::make_shared<const Context>(std::move(context));
 }
 
@@ -129,6 +143,8 @@ void Call::prepare(Request what) {
 
 void Call::begin(const std::shared_ptr<Call>& self) {
     holder_ = &self;
+    if (inside::body != nullptr && CALLGATE_GUARD(nested_whichever_way)) [[unlikely]]
+        made_inside();
     callers_thread_ = !base::on_our_thread();
     // A thread of ours that waits for a call neither delivers its notices nor runs its hooks.
     if (!callers_thread_) [[unlikely]] {
@@ -148,6 +164,14 @@ void Call::begin(const std::shared_ptr<Call>& self) {
     run();
 }
 
+// The body calls the runtime itself rather than its context.
+void Call::made_inside() {
+    const RunContext& body = *inside::body;
+    if (body.core() != core) return;
+    if (request.origin && request.origin->parent != CallId{}) return;
+    body.adopt(request.from());
+}
+
 Call::~Call() {
     if (armed_) disarm();
 }
@@ -161,6 +185,9 @@ void Call::start(const std::shared_ptr<Call>& call, Done done, DoneIs whose) {
 }
 
 Outcome Call::run_to_end(const std::shared_ptr<Call>& call) {
+    const LentThread blocked(*call->core);
+    if (blocked.was_last()) [[unlikely]]
+        call->request.from().keeps_lent_thread = true;
     call->begin(call);
     if (!call->over()) call->core->wait_for(*call);
     // The caller's progress function must not outlive the call.
@@ -180,8 +207,13 @@ Outcome Call::take_outcome() noexcept {
 }
 
 void Call::run() {
+    const Inside no_body(nullptr, inside::lent);
     for (;;) {
         Step step = Step::next;
+        if (leaving_) [[unlikely]] {
+            leaving_ = false;
+            step = stage_ == kSettle ? leave_settle(*this) : go_on_without_answer(*this);
+        }
         while (step == Step::next) {
             step = kStages[stage_].run(*this);
             if (step == Step::next) {
@@ -198,6 +230,7 @@ void Call::run() {
             phase = 0;
             continue;
         }
+        if (step == Step::pending) shown_not_applied = false;  // others may have had the key meanwhile
         rest();
         // Once it lies down it is another thread's, and may be gone.
         if (step == Step::pending ? lie_down() : lie_down_until_reply()) return;
@@ -216,6 +249,7 @@ bool Call::lie_down() {
 
 // False: the ledger has answered in the meantime.
 bool Call::lie_down_until_reply() {
+    const auto alive = self();  // once it lies down it may end, and go
     bool turn_expected = false;
     bool stay = false;
     auto now = run_.load(std::memory_order_acquire);
@@ -234,6 +268,7 @@ bool Call::lie_down_until_reply() {
         const auto asking = (now & ~(kRunning | kWoken | (stay ? kAlone : 0))) | kAsking;
         if (run_.compare_exchange_weak(now, asking, std::memory_order_acq_rel)) break;
     }
+    if (alive->expired()) alive->leave_soon();
     if (!stay) return true;
     if (wait() == Woken::over) return true;
     run_.fetch_or(kAlone, std::memory_order_acq_rel);
@@ -265,7 +300,11 @@ void Call::finish() {
     // Before it is over: whoever waits for its end may take the call with it.
     std::optional<Done> done;
     if (done_) done = std::exchange(done_, nullptr);
-    run_.store(kOver, std::memory_order_release);
+    if (has_left()) [[unlikely]] {
+        if ((run_.exchange(kOver | kLeft, std::memory_order_acq_rel) & kBack) != 0) look_after_reply();
+    } else {
+        run_.store(kOver, std::memory_order_release);
+    }
     if (handed_out) base::wake_all(run_);  // or nobody else can be waiting
     if (!done) return;
     if (whose_done_ == DoneIs::ours && !notices.pending()) {
@@ -340,13 +379,79 @@ std::optional<Step> Call::hooks_elsewhere() {
 bool Call::take(bool left_alone) {
     auto now = run_.load(std::memory_order_acquire);
     while ((now & kDue) == kDue && ((now & kAlone) != 0) == left_alone) {
-        if (run_.compare_exchange_weak(now, (now & ~kDue) | kRunning, std::memory_order_acq_rel)) return true;
+        const auto taken = (now & ~(kDue | kLeaving)) | kRunning;
+        if (!run_.compare_exchange_weak(now, taken, std::memory_order_acq_rel)) continue;
+        leaving_ = (now & kLeaving) != 0;
+        return true;
     }
     return false;
 }
 
+// It is watched from now on, so that it can leave. Before its tool is known, its deadline is not.
+void Call::begin_asking(Asking what) {
+    was_asked_ = true;
+    asking_ = what;
+    asks_.fetch_add(1, std::memory_order_relaxed);
+    if (tool != nullptr) arm();
+}
+
+void Call::leave_soon() {
+    const auto now = run_.load(std::memory_order_acquire);
+    if ((now & (kOver | kRunning)) != 0 || (now & kDue) != kAsking) return;
+    core->timers().at(core->clock().monotonic_now() + kLedgerGrace,
+                      [weak = self_, ask = asks_.load(std::memory_order_relaxed)] {
+                          if (const auto alive = weak.lock()) alive->leave(ask);
+                      });
+}
+
+// On the timers' thread. Either the answer comes first, or the call goes on without it: run_ decides.
+void Call::leave(std::uint32_t ask) {
+    auto now = run_.load(std::memory_order_acquire);
+    const auto waits = [&] {
+        return (now & (kOver | kRunning | kLeft)) == 0 && (now & kDue) == kAsking &&
+               asks_.load(std::memory_order_relaxed) == ask;
+    };
+    if (!waits()) return;
+    left_self_ = self();
+    left_turn_ = core->expect_turn();
+    while (waits()) {
+        if (!run_.compare_exchange_weak(now, now | kReplied | kLeft | kLeaving, std::memory_order_acq_rel))
+            continue;
+        if ((now & kAlone) != 0) {
+            give_turn();
+        } else {
+            base::wake_all(run_);
+        }
+        return;
+    }
+    if (left_turn_) core->turn_came();
+    left_self_ = nullptr;
+}
+
+// Looked after once the call is over: until then its own thread has it.
+void Call::came_back() {
+    if ((run_.fetch_or(kBack, std::memory_order_acq_rel) & kOver) != 0) look_after_reply();
+}
+
+void Call::look_after_reply() {
+    Runtime::Core& of = *core;
+    const bool turn = left_turn_;
+    auto reply = std::make_shared<LeftReply>(std::move(left_self_), turn);
+    if (turn) {
+        of.turns.submit(std::move(reply));
+    } else {
+        reply->run();
+    }
+}
+
 void Call::wake() {
-    const auto before = run_.fetch_or(kReplied, std::memory_order_acq_rel);
+    auto before = run_.load(std::memory_order_acquire);
+    do {
+        if ((before & kLeft) != 0) [[unlikely]] {
+            came_back();
+            return;
+        }
+    } while (!run_.compare_exchange_weak(before, before | kReplied, std::memory_order_acq_rel));
     if ((before & kRunning) != 0) return;  // it has not lain down yet, and sees it when it does
     if ((before & kAlone) != 0) {
         give_turn();
@@ -369,7 +474,7 @@ void Call::take_turn() {
 
 void Call::run_here() {
     const auto alive = self();  // it may end, and go, while it runs
-    callers_thread_ = false;
+    callers_thread_ = !CALLGATE_GUARD(callbacks_elsewhere);
     run();
     if (over()) core->wake_io();
 }
@@ -426,6 +531,7 @@ void Call::cancel() {
 void Call::expire() {
     expired_.store(true, std::memory_order_release);
     go_on();
+    leave_soon();
     if (stop_at_once_.load(std::memory_order_acquire)) stop_elsewhere(self());
 }
 
@@ -456,14 +562,20 @@ Step Call::end(State state, Error why) {
 Step Call::pending_or_give_up() {
     if (!cancel_wanted() && !expired()) return Step::pending;
     give_up(*this);
-    return refuse(cancel_wanted() ? called_off() : out_of_time(*this));
+    return refuse(cancel_wanted() ? called_off() : out_of_time());
+}
+
+Error Call::out_of_time() const {
+    return {ErrorCode::timed_out,
+            fmt::format("The call ran out of time ({} ms) before the tool began.", timeout.count()),
+            {{"timeout_ms", timeout.count()}, {"reason", "before_dispatch"}}};
 }
 
 std::optional<Error> Call::look_whether_stopped() {
     was_asked_ = false;
     settle_deadline();
     if (cancel_wanted() || request.context->cancel.stop_requested() || core->closing()) return called_off();
-    if (expired() || core->clock().monotonic_now() >= deadline) return out_of_time(*this);
+    if (expired() || core->clock().monotonic_now() >= deadline) return out_of_time();
     return std::nullopt;
 }
 
@@ -515,8 +627,10 @@ void Call::settle_deadline() {
     } else if (tool && tool->contract().timeout) {
         timeout = *tool->contract().timeout;
     }
-    deadline = started + timeout;
-    if (request.origin && request.origin->latest && *request.origin->latest < deadline) {
+    const bool counts = CALLGATE_GUARD(longest_is_no_limit) || timeout != std::chrono::milliseconds::max();
+    deadline = counts ? base::later(started, timeout) : started;
+    if (request.origin && request.origin->latest && *request.origin->latest < deadline &&
+        CALLGATE_GUARD(parent_deadline)) {
         deadline = *request.origin->latest;
         timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started);
     }

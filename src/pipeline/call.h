@@ -6,7 +6,8 @@
 // thread. It ends exactly once, in settle; until then nobody is given an outcome.
 //
 // While the ledger is asked, nothing else moves the call: its reply is in the call, so the deadline and a
-// cancel only leave a note.
+// cancel only leave a note. A moment after the deadline the call leaves: it goes on without the answer
+// (leave.h), and lives, for the reply's sake, until that has come.
 //
 // Foreign code of this call (observers, its progress function, `done`) runs on its caller's own thread, or on
 // core->host, in order; see tell().
@@ -63,7 +64,7 @@ enum class Purpose : std::uint8_t {
 using SharedContext = std::shared_ptr<const Context>;
 /// Of a caller that says nothing about itself.
 [[gnu::hot]] SharedContext usual_context() noexcept;
-/// With "local" where no principal is named.
+/// With kLocalPrincipal where none is named. Every call's context passes here.
 SharedContext share(Context context);
 
 /// What else there is to know of a call that is not simply asked for by a caller: resumed, made by a tool,
@@ -79,6 +80,10 @@ struct Origin {
     std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
     policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
     std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
+    std::vector<std::string> held_places;        ///< likewise, of limits that queue
+    bool keeps_lent_thread = false;  ///< who waits for it blocks the executor that coroutines would need
+    bool key_as_it_is = false;       ///< the key is not from the caller's hand: its suffix is ours
+    std::string plain_key;           ///< a batch of one: what may be on record under the key without a suffix
 };
 
 /// What a call is asked to do, but for the names of its tool and action: those its outcome has.
@@ -115,6 +120,8 @@ struct Special {
     std::shared_ptr<KeyWaiter> key_waiter;  ///< waits, or has waited, for another call with its key
     ledger::WaitReply key_wait;
     ledger::ApprovalReply approval;  ///< the one this call may use
+    bool by_plain_key = false;       ///< goes on under the origin's plain_key: something is on record there
+    bool plain_key_free = false;     ///< there was nothing when it was last looked at
 
     // The gate.
     std::optional<ledger::ApprovalUse> approval_use;
@@ -191,14 +198,19 @@ public:
     /// the call was called off. Nothing has been dispatched then.
     [[gnu::cold]] Step pending_or_give_up();
     /// What a stage says when it has asked the ledger for something: go on, or wait for its answer.
-    Step asked(ledger::Io io) noexcept {
+    Step asked(ledger::Io io, Asking what = Asking::look) {
         if (io == ledger::Io::done) [[likely]]
             return Step::next;
-        was_asked_ = true;
+        begin_asking(what);
         return Step::asked;
     }
+    Asking asking() const noexcept { return asking_; }
+    /// It went on without the ledger's answer: what it asked for is the ledger's until that comes.
+    bool has_left() const noexcept { return (run_.load(std::memory_order_acquire) & kLeft) != 0; }
     /// After the ledger has answered: why nothing may begin any more, if the time ran out meanwhile or the
     /// call was called off.
+    /// Why nothing may begin any more.
+    Error out_of_time() const;
     std::optional<Error> stopped_meanwhile() {
         if (!was_asked_) [[likely]]
             return std::nullopt;
@@ -298,6 +310,8 @@ public:
     bool has_fingerprint = false;
     base::Sha256Digest fingerprint{};
     bool has_claim = false;
+    /// By the ledger's own answer to this call: its key is free, or it was not applied. For safe_new_key.
+    bool shown_not_applied = false;
     CallId claim_id{};  ///< under which the ledger has it: ours, or the first call's with this key
     Reconciliation::Verdict probed = Reconciliation::Verdict::cannot_tell;
     std::uint32_t epoch = 1;
@@ -343,6 +357,7 @@ public:
 private:
     friend class Runtime::Core;
     [[gnu::hot]] void begin(const std::shared_ptr<Call>& self);
+    [[gnu::cold]] void made_inside();
     [[gnu::hot]] void run();
     [[gnu::cold]] void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
     [[gnu::hot]] void finish();
@@ -353,6 +368,11 @@ private:
     bool lie_down_until_reply();
     bool take(bool left_alone);
     void give_turn();
+    void begin_asking(Asking what);
+    void leave_soon();
+    void leave(std::uint32_t ask);
+    void came_back();
+    void look_after_reply();
     void run_here();
     [[gnu::cold]] bool deliver_before();
     void end_delivery();
@@ -375,12 +395,20 @@ private:
     static constexpr std::uint32_t kReplied = 8;  // it has answered; with kAsking: a thread is to go on
     static constexpr std::uint32_t kAlone = 16;   // no thread waits for its end, ready to go on
     static constexpr std::uint32_t kOver = 32;
-    static constexpr std::uint32_t kNotices = 64;  // for the thread that waits for its end
+    static constexpr std::uint32_t kNotices = 64;   // for the thread that waits for its end
+    static constexpr std::uint32_t kLeft = 128;     // it went on without the answer; stays
+    static constexpr std::uint32_t kLeaving = 256;  // with kDue: that is why a thread is to go on
+    static constexpr std::uint32_t kBack = 512;     // what it left has come since
     static constexpr std::uint32_t kDue = kAsking | kReplied;
     std::atomic<std::uint32_t> run_{kRunning};
     bool was_asked_ = false;
-    bool callers_thread_ = false;   // the caller's own, a host's, runs it now
-    bool host_pool_tells_ = false;  // nobody waits who could deliver notices
+    bool leaving_ = false;  // this turn is to go on without the answer
+    Asking asking_ = Asking::look;
+    std::atomic<std::uint32_t> asks_{0};
+    std::shared_ptr<Call> left_self_;  // until what it left has come
+    bool left_turn_ = false;           // that is expected as a turn
+    bool callers_thread_ = false;      // the caller's own, a host's, runs it now
+    bool host_pool_tells_ = false;     // nobody waits who could deliver notices
     DoneIs whose_done_ = DoneIs::foreign;
     std::size_t stage_ = 0;
     Done done_;

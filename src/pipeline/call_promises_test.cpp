@@ -297,5 +297,15 @@ TEST_WITH_EITHER_LEDGER(CallPromises, ACallThatRanByAGrantNamesNoApproval) {
     EXPECT_EQ(granted.approval_id(), "");
 }
 
+TEST_WITH_EITHER_LEDGER(CallPromises, AResumedCallThatMeetsTheEndOfTheRuntimeIsToldFromStartToEnd) {
+    TestRuntime node;
+    node->core()->close();
+    EXPECT_EQ(node->resume("019b76da-a9f4-7000-88b0-5ef910e19a2d").state(), State::cancelled);
+    const auto told = node.recorder->telemetry();
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told[0].name, TelemetryEvent::Name::start);
+    EXPECT_EQ(told[1].state, State::cancelled);
+}
+
 }  // namespace
 }  // namespace callgate::pipeline

@@ -52,13 +52,14 @@ Step begin_claim(Call& call) {
     }
     if (call.core->audit_wanted()) call.special().claim_events = request.events;
     call.special().claimed = {};
+    call.shown_not_applied = false;
     call.phase = kClaimed;
-    return call.asked(call.core->ledger().claim(std::move(request), call.special().claimed, call));
+    return call.asked(call.core->ledger().claim(std::move(request), call.special().claimed, call),
+                      Asking::claim);
 }
 
 Step refuse_key(Call& call) {
     call.core->counters.claim.lost.add();
-    call.outcome.safe_new_key = call.special().claimed.verdict == ledger::ClaimVerdict::key_reused;
     return call.refuse(key_error(call, call.special().claimed.verdict));
 }
 
@@ -79,6 +80,9 @@ Step handle(Call& call) {
     }
     if (call.special().claimed.approval != ledger::ApprovalVerdict::ok) {
         call.core->counters.claim.approval_refused.add();
+        // A free key stays free; one that a gone owner left has a row.
+        call.shown_not_applied =
+            shows_not_applied(call.special().claimed.verdict, call.special().claimed.row.call_id != CallId{});
         return call.refuse(approval_error(call.special().claimed.approval, call.special().approval_use->id));
     }
     switch (call.special().claimed.verdict) {
@@ -91,15 +95,24 @@ Step handle(Call& call) {
             if (call.special().claimed.row.state == ledger::CallState::reconciling) return probe(call);
             call.attempts = call.special().claimed.row.attempt;
             call.phase = -1;
+            // What was on record under the plain key has just gone, and others may by now run as "key#0".
+            if (call.special().by_plain_key && call.claim_id == call.id) {
+                return call.refuse(Error(ErrorCode::in_progress,
+                                         "The call with this key has just ended without effect; call again.",
+                                         {{"reason", "just_ended"}}));
+            }
             // Dispatched on the record, but nothing was sent: settle says so, and the key is free again.
             if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
-        case ledger::ClaimVerdict::replay: return replay_row(call, call.special().claimed.row);
+        case ledger::ClaimVerdict::replay:
+            return replay_row(call, call.special().claimed.row, call.special().claimed.unreadable);
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
             call.phase = kAskedForEnd;
-            return call.asked(ask_for_end(call));
-        default: return refuse_key(call);
+            return call.asked(ask_for_end(call), Asking::other_call);
+        default:
+            call.shown_not_applied = shows_not_applied(call.special().claimed.verdict, true);
+            return refuse_key(call);
     }
 }
 
@@ -120,11 +133,13 @@ Step conclude(Call& call) {
     request.epoch = call.epoch;
     request.verdict = told.verdict;
     if (told.verdict == Reconciliation::Verdict::applied) {
-        call.outcome.result = std::move(told.result);
-        mask(call.outcome.result, call.redactor());
-        call.outcome.succeeded = true;
+        call.outcome.error = unwritable(told.result, call.outcome.tool);
+        call.outcome.succeeded = !call.outcome.error;
+        if (call.outcome.succeeded) {
+            call.outcome.result = std::move(told.result);
+            mask(call.outcome.result, call.redactor());
+        }
         call.outcome.state = State::replayed;
-        call.outcome.safe_new_key = false;
         request.outcome = to_stored(call);
     }
     request.events.push_back(make_event(call, "tool_call.resolved", "info", "claim"));
@@ -132,7 +147,8 @@ Step conclude(Call& call) {
     call.probed = told.verdict;
     call.special().concluded = {};
     call.phase = kConcluded;
-    return call.asked(call.core->ledger().conclude(std::move(request), call.special().concluded, call));
+    return call.asked(call.core->ledger().conclude(std::move(request), call.special().concluded, call),
+                      Asking::conclude);
 }
 
 Step concluded(Call& call) {
@@ -154,7 +170,6 @@ Step concluded(Call& call) {
             if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
         case Reconciliation::Verdict::cannot_tell:
-            call.outcome.safe_new_key = false;
             return call.refuse(key_error(call, ledger::ClaimVerdict::unknown));
     }
     return Step::end;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.h"
 #include "base/recycling.h"
+#include "base/stop_relay.h"
 #include "base/thread_role.h"
 #include "ledger/blocking_waiter.h"
 #include "pipeline/call.h"
@@ -112,6 +114,24 @@ Outcome Runtime::Core::run(pipeline::Request request) {
     const auto call = make_call();
     call->prepare(std::move(request));
     return pipeline::Call::run_to_end(call);
+}
+
+void Runtime::Core::start(pipeline::Request request, std::function<void(Outcome)> done,
+                          const std::stop_token& also) {
+    std::shared_ptr<base::StopRelay> relay;  // lives as long as the call may be called off
+    if (also.stop_possible() && CALLGATE_GUARD(slot_cancels)) {
+        relay = std::make_shared<base::StopRelay>();
+        relay->follow(request.context->cancel);
+        relay->follow(also);
+        Context context = *request.context;
+        context.cancel = relay->token();
+        request.context = pipeline::share(std::move(context));
+    }
+    const auto call = make_call();
+    call->prepare(std::move(request));
+    pipeline::Call::start(
+        call, [done = std::move(done), relay](pipeline::Call& ended) { done(ended.take_outcome()); },
+        pipeline::Call::DoneIs::foreign);
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
@@ -241,7 +261,7 @@ void Runtime::Core::close() {
     for (const auto& call : running) static_cast<pipeline::Call&>(*call).cancel();
     running.clear();
     wait_for_turns();
-    const auto until = std::chrono::steady_clock::now() + options.shutdown_grace;
+    const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);
     pool.close(options.shutdown_grace);
     const auto left = [until] {
         const auto rest =

@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,6 +41,7 @@
 namespace callgate {
 
 namespace pipeline {
+class AttemptState;
 class Call;
 class IoThread;
 struct Request;
@@ -93,6 +96,8 @@ public:
     /// A call whose request is still to be filled in.
     [[gnu::hot]] std::shared_ptr<pipeline::Call> make_call();
     Outcome run(pipeline::Request request);
+    /// Begins a call; `also` calls it off as its context's signal does.
+    void start(pipeline::Request request, std::function<void(Outcome)> done, const std::stop_token& also);
     /// Blocks until the call is over. On a thread that others may need meanwhile, it makes room for them.
     void wait_for(pipeline::Call& call);
     std::vector<Outcome> run_batch(std::vector<CallRequest> calls, Context context);
@@ -145,6 +150,16 @@ public:
 
     /// The io context for coroutine tools; made when first asked for.
     IoHost& io();
+    /// The same for one body: its threads know whose code they run.
+    std::shared_ptr<IoHost> io_for(std::weak_ptr<pipeline::AttemptState> body);
+    bool has_lent_io() const noexcept { return has_lent_io_.load(std::memory_order_relaxed); }
+    /// For a thread that is about to block: false where it does not belong to the executor that the host
+    /// lent, or others are left that run it. Undone by lent_thread_returns().
+    bool block_lent_thread(bool& counted) noexcept;
+    void lent_thread_returns() noexcept { lent_blocked_.fetch_sub(1); }
+    /// On the runtime's own io thread: does its other work until `over`. False on any other thread, and where
+    /// that ended before.
+    bool work_on_io_thread(const std::function<bool()>& over);
     void set_io(std::shared_ptr<pipeline::IoThread> io);
     /// A call has ended on another thread than it began on: the io thread may be waiting for it.
     void wake_io() noexcept;
@@ -184,6 +199,33 @@ private:
     mutable std::mutex io_mutex_;
     std::shared_ptr<pipeline::IoThread> io_;
     std::atomic<int> io_waits_{0};  // calls that the io thread waits for while it does other work
+    std::atomic<bool> has_lent_io_{false};
+    std::atomic<std::size_t> lent_blocked_{0};
 };
 
+namespace pipeline {
+
+/// While it lives, this thread blocks; if it is one of the host's executor, that is counted.
+class LentThread {
+public:
+    explicit LentThread(Runtime::Core& core) noexcept : core_(core) {
+        if (core_.has_lent_io()) [[unlikely]]
+            last_ = core_.block_lent_thread(counted_);
+    }
+    ~LentThread() {
+        if (counted_) core_.lent_thread_returns();
+    }
+    LentThread(const LentThread&) = delete;
+    LentThread& operator=(const LentThread&) = delete;
+
+    /// Nobody is left to run what this thread waits for on that executor, as far as can be told.
+    bool was_last() const noexcept { return last_; }
+
+private:
+    Runtime::Core& core_;
+    bool counted_ = false;
+    bool last_ = false;
+};
+
+}  // namespace pipeline
 }  // namespace callgate

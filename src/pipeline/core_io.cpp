@@ -3,6 +3,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "pipeline/body_executor.h"
 #include "pipeline/call.h"
 #include "pipeline/core.h"
 #include "pipeline/io_thread.h"
@@ -17,24 +18,63 @@ IoHost& Runtime::Core::io() {
 
 void Runtime::Core::set_io(std::shared_ptr<pipeline::IoThread> io) {
     const std::lock_guard lock(io_mutex_);
+    has_lent_io_.store(io->lent(), std::memory_order_relaxed);
     io_ = std::move(io);
 }
 
+namespace {
+
+class BodyHost final : public IoHost {
+public:
+    BodyHost(Runtime::Core& core, std::weak_ptr<pipeline::AttemptState> body)
+        : core_(core.weak_from_this()), body_(std::move(body)) {}
+    boost::asio::any_io_executor executor() override {
+        const auto core = core_.lock();
+        if (!core) return {};
+        return pipeline::BodyExecutor(core->io().executor(), body_, core->has_lent_io());
+    }
+
+private:
+    std::weak_ptr<Runtime::Core> core_;
+    std::weak_ptr<pipeline::AttemptState> body_;
+};
+
+}  // namespace
+
+std::shared_ptr<IoHost> Runtime::Core::io_for(std::weak_ptr<pipeline::AttemptState> body) {
+    return std::make_shared<BodyHost>(*this, std::move(body));
+}
+
+bool Runtime::Core::block_lent_thread(bool& counted) noexcept {
+    std::shared_ptr<pipeline::IoThread> io;
+    {
+        const std::lock_guard lock(io_mutex_);
+        io = io_;
+    }
+    counted = io && io->lent() && (pipeline::inside::lent || io->on_lent_thread());
+    return counted && lent_blocked_.fetch_add(1) + 1 >= io->lent_threads();
+}
+
 bool Runtime::Core::wait_on_io_thread(pipeline::Call& call) {
+    // Other work may be nested in this; the call does not have to wait for its end: others run its stages.
+    return work_on_io_thread([&] { return call.over() && !call.notices.pending(); });
+}
+
+bool Runtime::Core::work_on_io_thread(const std::function<bool()>& over) {
     std::shared_ptr<pipeline::IoThread> io;
     {
         const std::lock_guard lock(io_mutex_);
         io = io_;
     }
     if (!io || !io->on_this_thread()) return false;
-    // Either the end of the call is seen here, or the thread that ends it sees that it is waited for.
+    // Either the end is seen here, or the thread that ends it sees that it is waited for.
     io_waits_.fetch_add(1);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    // Other work may be nested in this; the call does not have to wait for its end: others run its stages.
-    while ((!call.over() || call.notices.pending()) && io->run_one()) {
-    }
+    const pipeline::Inside no_body(nullptr);
+    bool ended = over();
+    while (!ended && io->run_one()) ended = over();
     io_waits_.fetch_sub(1);
-    return call.over();
+    return ended;
 }
 
 void Runtime::Core::wake_io() noexcept {

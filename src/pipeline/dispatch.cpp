@@ -1,5 +1,7 @@
 #include "pipeline/dispatch.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/guard.h"
@@ -17,7 +19,6 @@ namespace {
 enum Phase : int { kBegin, kRunning, kGivenBack, kResting, kFence, kFenced, kCompensating };
 
 Step timed_out(Call& call) {
-    call.outcome.safe_new_key = !call.effectful();
     call.attempt_end = ledger::AttemptEnd::ambiguous;
     Error error(
         ErrorCode::timed_out,
@@ -28,7 +29,6 @@ Step timed_out(Call& call) {
 }
 
 Step called_off(Call& call) {
-    call.outcome.safe_new_key = !call.effectful();
     call.attempt_end = ledger::AttemptEnd::ambiguous;
     return call.end(call.effectful() ? State::unknown : State::cancelled,
                     Error(ErrorCode::cancelled, "The call was called off while the tool ran."));
@@ -42,7 +42,7 @@ Step never_began(Call& call, Error why) {
     --call.tries;
     if (!call.has_claim) call.attempts = call.tries;
     if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
-    call.entered = false;
+    call.entered = !CALLGATE_GUARD(queued_is_no_fault);
     call.attempt_end = ledger::AttemptEnd::not_applied;
     return call.refuse(std::move(why));
 }
@@ -62,8 +62,6 @@ Error called_off_while_queued() {
 }
 
 Step failed(Call& call, ToolFailure failure) {
-    const bool untouched = failure.applied == Applied::no || !call.effectful();
-    call.outcome.safe_new_key = untouched;
     switch (failure.applied) {
         case Applied::no: call.attempt_end = ledger::AttemptEnd::not_applied; break;
         case Applied::told: call.attempt_end = ledger::AttemptEnd::failed; break;
@@ -99,7 +97,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
 Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
     call.core->counters.dispatch.retries.add();
     project_retry(call);
-    call.special().retry_at = call.core->clock().monotonic_now() + delay;
+    call.special().retry_at = base::later(call.core->clock().monotonic_now(), delay);
     if (!call.has_claim) {
         call.phase = kResting;
         return Step::next;
@@ -116,7 +114,7 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
         call.special().claimed.row.maybe_applied = true;
     call.settled = {};
     call.phase = kGivenBack;
-    return call.asked(call.core->ledger().settle(std::move(request), call.settled, call));
+    return call.asked(call.core->ledger().settle(std::move(request), call.settled, call), Asking::give_back);
 }
 
 // An action may know how to undo what it did before it failed.
@@ -164,10 +162,19 @@ Step compensating(Call& call) {
         return Step::next;
     }
     call.special().last_failure = std::move(answer.error());
+    // A foreign number: sums with it must not leave the clock's range.
+    constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
+    if (auto& wait = call.special().last_failure.retry_after)
+        wait = std::clamp(*wait, std::chrono::milliseconds(0), kLongestWait);
     if (const auto delay = next_attempt_in(call, call.special().last_failure)) {
         return give_back(call, call.special().last_failure, *delay);
     }
     return undo_or_fail(call);
+}
+
+[[gnu::hot]] ToolReturn run_inside(ToolBody& body, const Object& arguments, RunContext& context) {
+    const Inside mark(&context, inside::lent);
+    return run_guarded(body, arguments, context);
 }
 
 [[gnu::hot]] Step begin_attempt(Call& call) {
@@ -190,7 +197,7 @@ Step compensating(Call& call) {
     if (call.tool->mode() == RunMode::inlined) {
         call.core->counters.dispatch.attempts.add();
         RunContext context(call, call.tries, true);
-        return handle(call, run_guarded(*call.tool->runner(), call.arguments->get_object(), context));
+        return handle(call, run_inside(*call.tool->runner(), call.arguments->get_object(), context));
     }
     call.phase = kRunning;
     if (auto error = begin(call, Errand::run, call.attempts)) {
@@ -252,7 +259,8 @@ Step pass_fence(Call& call) {
     request.events.push_back(std::move(attempted));
     call.special().dispatched = {};
     call.phase = kFenced;
-    return call.asked(call.core->ledger().dispatch(std::move(request), call.special().dispatched, call));
+    return call.asked(call.core->ledger().dispatch(std::move(request), call.special().dispatched, call),
+                      Asking::dispatch);
 }
 
 Step fenced(Call& call) {
@@ -263,7 +271,6 @@ Step fenced(Call& call) {
     if (call.special().dispatched.fenced) {
         call.core->counters.dispatch.fenced.add();
         call.has_claim = false;
-        call.outcome.safe_new_key = false;
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
@@ -281,6 +288,14 @@ Step fenced(Call& call) {
 }
 
 }  // namespace
+
+Step end_without_attempt(Call& call, Error why) {
+    call.has_claim = false;
+    const Step step =
+        call.tries > 0 ? failed(call, std::move(call.special().last_failure)) : call.refuse(std::move(why));
+    if (call.special().claimed.row.maybe_applied) call.outcome.state = State::unknown;  // before this owner
+    return step;
+}
 
 Step dispatch(Call& call) {
     for (;;) {

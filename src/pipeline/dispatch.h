@@ -6,6 +6,8 @@
 // repeating does no harm.
 #pragma once
 
+#include <callgate/error.h>
+
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
@@ -19,5 +21,9 @@ struct DispatchCounters {
 };
 
 [[gnu::hot]] Step dispatch(Call& call);
+
+/// The call ends before its next attempt has passed the fence: as its last attempt did, or with `why`. What
+/// the ledger still answers is somebody else's to settle.
+Step end_without_attempt(Call& call, Error why);
 
 }  // namespace callgate::pipeline

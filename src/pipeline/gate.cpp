@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard.h"
 #include "pipeline/admission.h"
 #include "pipeline/approval_gate.h"
 #include "pipeline/attempt.h"
@@ -49,6 +50,10 @@ Step needs_approval(Call& call) {
                {"how_to_approve", call.special().opened.approval.how_to_approve}}));
 }
 
+bool may_ask(const Call& call) {
+    return CALLGATE_GUARD(a0_previews) || call.request.context->autonomy != Autonomy::a0;
+}
+
 void no_preview(Call& call) {
     call.outcome.preview.emplace("This tool does not support dry-run preview.");
     call.outcome.preview->supported = false;
@@ -61,7 +66,8 @@ void no_preview(Call& call) {
                   policy::reason(call.answer, call.question(), call.risk.risk));
     }
     if (call.answer.gate == Gate::deny) return deny(call);
-    const bool asks = call.answer.gate != Gate::allow || call.request.purpose == Purpose::ask;
+    const bool asks =
+        (call.answer.gate != Gate::allow && may_ask(call)) || call.request.purpose == Purpose::ask;
     if (!asks && call.request.purpose == Purpose::execute && !call.resumes()) {
         call.phase = kAdmit;
         return Step::next;
@@ -141,7 +147,8 @@ Step ask(Call& call) {
     call.special().opened_event = event;
     request.events.push_back(std::move(event));
     call.phase = kAsked;
-    return call.asked(call.core->ledger().open_approval(std::move(request), call.special().opened, call));
+    return call.asked(call.core->ledger().open_approval(std::move(request), call.special().opened, call),
+                      Asking::approval);
 }
 
 // However long it took: what is on the record says that a person is asked.

@@ -21,6 +21,7 @@ struct GateCounters {
     Counter limited;
     Counter circuit_open;
     Counter waited_for_resource;
+    Counter waited_for_place;
 };
 
 [[gnu::hot]] Step gate(Call& call);

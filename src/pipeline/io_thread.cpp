@@ -2,6 +2,8 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include "base/thread_role.h"
 
@@ -34,6 +36,24 @@ boost::asio::any_io_executor IoThread::executor() {
 
 bool IoThread::on_this_thread() const noexcept {
     return own_ && own_->id.load() == std::this_thread::get_id();
+}
+
+bool IoThread::on_lent_thread() const noexcept {
+    if (own_) return false;
+    using InContext = boost::asio::io_context::executor_type;
+    using InPool = boost::asio::thread_pool::executor_type;
+    if (const auto* context = lent_.target<InContext>()) return context->running_in_this_thread();
+    if (const auto* pool = lent_.target<InPool>()) return pool->running_in_this_thread();
+    if (const auto* strand = lent_.target<boost::asio::strand<InContext>>())
+        return strand->get_inner_executor().running_in_this_thread();
+    if (const auto* strand = lent_.target<boost::asio::strand<InPool>>())
+        return strand->get_inner_executor().running_in_this_thread();
+    return false;
+}
+
+std::size_t IoThread::lent_threads() const noexcept {
+    const auto* const pool = lent_.target<boost::asio::thread_pool::executor_type>();
+    return pool != nullptr ? boost::asio::query(*pool, boost::asio::execution::occupancy) : 1;
 }
 
 bool IoThread::run_one() {

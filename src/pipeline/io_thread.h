@@ -24,6 +24,11 @@ public:
     /// On the io thread itself: does other work instead of blocking it. False: there is nothing to do that
     /// for (lent).
     bool run_one();
+    bool lent() const noexcept { return own_ == nullptr; }
+    /// Of the lent executor, as far as that can be told.
+    bool on_lent_thread() const noexcept;
+    /// How many there are: of a thread pool; one, as far as is known, of anything else.
+    std::size_t lent_threads() const noexcept;
     void stop();
 
 private:

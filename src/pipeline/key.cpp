@@ -1,6 +1,7 @@
 #include "pipeline/key.h"
 
 #include "base/encoding.h"
+#include "base/guard.h"
 #include "base/ids.h"
 #include "json/pointer.h"
 #include "ledger/digest.h"
@@ -22,7 +23,28 @@ std::string holder_of_key(const Call& call) {
 
 ledger::KeyScope key_scope(const Call& call) {
     const Context& context = *call.request.context;
-    return {context.tenant, context.principal, call.outcome.tool, context.idempotency_key};
+    const Special* const special = call.special_if();
+    return {context.tenant, context.principal, call.outcome.tool,
+            special != nullptr && special->by_plain_key ? call.request.origin->plain_key
+                                                        : context.idempotency_key};
+}
+
+std::optional<Error> key_fault(std::string_view key) {
+    constexpr std::size_t kMaxKeyBytes = 255;
+    if (key.size() > kMaxKeyBytes) {
+        return Error(ErrorCode::invalid_arguments,
+                     "The idempotency key is longer than 255 bytes; use a shorter one.",
+                     {{"reason", "key_too_long"}});
+    }
+    const std::size_t mark = key.find_last_not_of("0123456789");
+    if (mark != std::string_view::npos && mark + 1 < key.size() && key[mark] == '#' &&
+        CALLGATE_GUARD(suffix_reserved)) {
+        return Error(ErrorCode::invalid_arguments,
+                     "The idempotency key ends in '#' and a number, as the keys of a batch's calls do; use "
+                     "another ending.",
+                     {{"reason", "key_suffix_reserved"}});
+    }
+    return std::nullopt;
 }
 
 std::string target_text(const Call& call) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "ledger/ledger.h"
 #include "pipeline/call.h"
@@ -10,6 +12,10 @@
 namespace callgate::pipeline {
 
 ledger::KeyScope key_scope(const Call& call);
+
+/// What is wrong with a key as a caller may give it, if anything: too long, or with the suffix "#N" that the
+/// calls of a batch have.
+std::optional<Error> key_fault(std::string_view key);
 
 /// Computes the fingerprint, once. Only calls with a key or an approval need it.
 void need_fingerprint(Call& call);
@@ -36,6 +42,14 @@ private:
     Call* call_;
     bool woken_ = false;
 };
+
+/// Whether this word of the ledger's shows that the key is free, or that this call, which is another than the
+/// key stands for, was not applied. What may be sent again under its key (`found`, and could be claimed) is
+/// not free: it may have happened.
+inline bool shows_not_applied(ledger::ClaimVerdict verdict, bool found) noexcept {
+    return verdict == ledger::ClaimVerdict::key_reused ||
+           (verdict == ledger::ClaimVerdict::claimed && !found);
+}
 
 /// Asks to be woken when the call that has this one's key has ended.
 ledger::Io ask_for_end(Call& call);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/guard.h"
 #include "base/thread_role.h"
 
 namespace callgate::pipeline {
@@ -34,13 +35,16 @@ void Notices::drain(Counter& faults, bool close) {
                 pending_.notify_all();
                 return;
             }
-            next = std::move(waiting_.front());
-            waiting_.pop_front();
+            const auto first =
+                CALLGATE_GUARD(callbacks_in_order) ? waiting_.begin() : std::prev(waiting_.end());
+            next = std::move(*first);
+            waiting_.erase(first);
         }
         CALLGATE_FOREIGN_CODE("what a host is notified of");
         try {
             next();
         } catch (...) {
+            if (!CALLGATE_GUARD(callback_faults_counted)) throw;
             faults.add();
         }
     }

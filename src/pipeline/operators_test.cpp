@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <callgate/runtime.h>
 #include <callgate/typed.h>
@@ -53,6 +54,7 @@ struct Served {
     explicit Served(bool control_socket = true) {
         RuntimeOptions options;
         options.ledger_dir = dir.file("ledger");
+        options.operator_uids = {::geteuid()};
         options.control_socket = control_socket;
         options.observers = {listener};
         runtime = Runtime::open(std::move(options)).value();

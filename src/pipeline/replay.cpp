@@ -9,8 +9,6 @@ namespace {
 
 enum Phase : int { kPeek, kPeeked, kAskedForEnd, kWaiting };
 
-constexpr std::size_t kMaxKeyBytes = 255;
-
 Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
     ReplayCounters& counters = call.core->counters.replay;
     switch (verdict) {
@@ -19,7 +17,6 @@ Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
         case ledger::ClaimVerdict::unknown: counters.unknown.add(); break;
         default: counters.in_progress.add(); break;
     }
-    call.outcome.safe_new_key = verdict == ledger::ClaimVerdict::key_reused;
     return call.refuse(key_error(call, verdict));
 }
 
@@ -28,17 +25,19 @@ Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
 Step replay(Call& call) {
     const std::string& key = call.request.context->idempotency_key;
     if (key.empty() || call.request.purpose != Purpose::execute) return Step::next;
-    if (key.size() > kMaxKeyBytes) {
-        return call.refuse(Error(ErrorCode::invalid_arguments,
-                                 "The idempotency key is longer than 255 bytes; use a shorter one.",
-                                 {{"reason", "key_too_long"}}));
+    const Origin* const origin = call.request.origin.get();
+    if (origin == nullptr || !origin->key_as_it_is) {
+        if (auto fault = key_fault(key)) return call.refuse(std::move(*fault));
     }
+    const bool has_plain_key = origin != nullptr && !origin->plain_key.empty();
     for (;;) {
         switch (call.phase) {
             case kPeek:
                 need_fingerprint(call);
+                call.special().by_plain_key = has_plain_key && !call.special().plain_key_free;
                 call.phase = kPeeked;
                 call.special().peek = {};
+                call.shown_not_applied = false;
                 if (const Step step = call.asked(call.core->ledger().peek(key_scope(call), call.fingerprint,
                                                                           call.special().peek, call));
                     step != Step::next) {
@@ -47,17 +46,27 @@ Step replay(Call& call) {
                 break;
             case kPeeked:
                 if (call.special().peek.error) return call.refuse(std::move(*call.special().peek.error));
+                call.shown_not_applied =
+                    shows_not_applied(call.special().peek.verdict, call.special().peek.found);
                 if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
+                if (call.special().by_plain_key &&
+                    call.special().peek.verdict == ledger::ClaimVerdict::claimed) {
+                    call.special().plain_key_free = true;
+                    call.phase = kPeek;
+                    break;
+                }
                 switch (call.special().peek.verdict) {
                     case ledger::ClaimVerdict::claimed:
                     case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
                     case ledger::ClaimVerdict::replay:
                         call.core->counters.replay.replayed.add();
-                        return replay_row(call, call.special().peek.row);
+                        return replay_row(call, call.special().peek.row, call.special().peek.unreadable);
                     case ledger::ClaimVerdict::in_progress:
                         call.phase = kAskedForEnd;
                         call.core->counters.replay.waited.add();
-                        if (const Step step = call.asked(ask_for_end(call)); step != Step::next) return step;
+                        if (const Step step = call.asked(ask_for_end(call), Asking::other_call);
+                            step != Step::next)
+                            return step;
                         break;
                     default: return refuse_key(call, call.special().peek.verdict);
                 }
@@ -74,6 +83,7 @@ Step replay(Call& call) {
                 if (call.expired() || call.cancel_wanted()) {
                     return refuse_key(call, ledger::ClaimVerdict::in_progress);
                 }
+                call.special().plain_key_free = false;
                 call.phase = kPeek;
                 break;
         }

@@ -3,6 +3,10 @@
 // A call that has been answered is answered again from the record, without asking a person and without
 // running anything. One that is still running is waited for until this call's own deadline. The scopes were
 // checked before.
+//
+// The keys of a batch's calls are "key#0", "key#1", …, and no caller's own key may end so. A batch of one
+// had the plain key in earlier versions: what is on record there counts as this call's, and it goes on
+// under that key, too. Only where nothing is there does it go on as "key#0".
 #pragma once
 
 #include "pipeline/step.h"

@@ -1,7 +1,10 @@
 #include "pipeline/resolve.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "base/guard.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 
@@ -48,6 +51,7 @@ Step become_the_approved(Call& call, Approval approval) {
     call.outcome.tool = approval.tool;
     call.outcome.action = approval.action;
     call.request.arguments = approval.arguments;
+    call.request.from().key_as_it_is = true;
     call.request.from().approval = std::make_unique<Approval>(std::move(approval));
     return Step::next;
 }
@@ -75,6 +79,26 @@ Step find_what_to_resume(Call& call) {
     return step;
 }
 
+// Approved, but made with a tool that was handed in: there is nothing to look up, and the same call finds its
+// approval by itself.
+Step only_handed_in(Call& call) {
+    call.core->counters.resolve.not_found.add();
+    call.outcome.server = "unknown";
+    return call.refuse(
+        Error(ErrorCode::not_found,
+              fmt::format("The tool {} of the approved call is not in the registry. Register it, or, where "
+                          "the call was made by call_direct, make it again with the same tool and arguments: "
+                          "it finds its approval.",
+                          call.outcome.tool),
+              {{"reason", "not_registered"}, {"approval_id", call.request.origin->approval->id}}));
+}
+
+Step out_of_time(Call& call) {
+    return call.refuse(Error(ErrorCode::timed_out,
+                             "The call had no time when it was made, and the tool did not begin.",
+                             {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}));
+}
+
 }  // namespace
 
 Step refuse_as_unknown(Call& call) {
@@ -86,12 +110,15 @@ Step resolve(Call& call) {
     Origin* const origin = call.request.origin.get();
     if (origin != nullptr && origin->refused) return call.refuse(std::move(*origin->refused));
     if (call.core->closing()) {
+        // Nobody will know any more what was to be resumed; but it begins before it ends.
+        if (origin != nullptr && !std::exchange(origin->resumes, {}).empty()) project_start(call);
         return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
     }
     if (origin != nullptr && !origin->resumes.empty()) {
         if (const Step step = find_what_to_resume(call); step != Step::next) return step;
     }
-    if (origin != nullptr && origin->depth > call.core->options.max_nesting) {
+    if (origin != nullptr && origin->depth > call.core->options.max_nesting &&
+        CALLGATE_GUARD(nesting_limit)) {
         return call.refuse(
             Error(ErrorCode::denied,
                   fmt::format("Calls inside calls go at most {} deep.", call.core->options.max_nesting),
@@ -102,8 +129,10 @@ Step resolve(Call& call) {
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
-        if (call.tool == nullptr) return not_found(call, registry);
+        if (call.tool == nullptr) return call.resumes() ? only_handed_in(call) : not_found(call, registry);
     }
+    call.settle_deadline();
+    if (call.deadline <= call.started) return out_of_time(call);
     const ToolEntry& tool = *call.tool;
     call.effect = tool.effect(call.outcome.action);
     if (!tool.contract().server.empty()) call.outcome.server = tool.contract().server;

@@ -124,13 +124,10 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
     return core_->run(std::move(request));
 }
 
-void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done) {
+void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done,
+                    std::stop_token also) {
     request.arguments.own();
-    const auto call = core_->make_call();
-    call->prepare(make_request(std::move(request), std::move(context)));
-    pipeline::Call::start(
-        call, [done = std::move(done)](pipeline::Call& ended) { done(ended.take_outcome()); },
-        pipeline::Call::DoneIs::foreign);
+    core_->start(make_request(std::move(request), std::move(context)), std::move(done), also);
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
@@ -164,6 +161,11 @@ RuntimeStats Runtime::stats() const {
     stats.late_answers = counters.dispatch.late_answers.get();
     stats.observer_faults = counters.observer_faults.get();
     stats.audit_events = core_->ledger().audit_count();
+    if (const auto trouble = core_->ledger().ready_to_record()) {
+        const auto* reason = trouble->details.if_contains("reason");
+        const bool has_reason = reason != nullptr && reason->is_string();
+        stats.ledger_trouble = has_reason ? std::string(reason->get_string()) : std::string("trouble");
+    }
     return stats;
 }
 

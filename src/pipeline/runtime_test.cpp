@@ -298,6 +298,63 @@ TEST_WITH_EITHER_LEDGER(Runtime, AnApprovalIsForOneExactCall) {
     EXPECT_EQ(node->resume(asked.call_id()).error()->details.at("reason"), "other_call");
 }
 
+TEST_WITH_EITHER_LEDGER(Runtime, ARuleInsertedElsewhereVoidsNoApproval) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(tool("pay", "", [] { return 1; })));
+    PolicyConfig config;
+    config.rules.emplace_back("", Rule::Do::confirm).tools = {"pay"};
+    ASSERT_TRUE(node->policy().set(config));
+    const Outcome asked = node->call("pay");
+    ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
+    config.rules.insert(config.rules.begin(), Rule("", Rule::Do::deny))->tools = {"wipe"};
+    ASSERT_TRUE(node->policy().set(config));
+    EXPECT_EQ(node->resume(asked.call_id()).text(), "1");
+}
+
+TEST_WITH_EITHER_LEDGER(Runtime, AStaleApprovalNeverBlocks) {
+    TestRuntime node;
+    int runs = 0;
+    ASSERT_TRUE(node->tools().add(tool("pay", "", [&] { return ++runs; })));
+    PolicyConfig config;
+    config.rules.emplace_back("", Rule::Do::confirm).tools = {"pay"};
+    ASSERT_TRUE(node->policy().set(config));
+    const Outcome before = node->call("pay");
+    ASSERT_TRUE(node->approvals().approve(before.approval_id(), "olga"));
+    config.rules[0].approvals = 2;
+    ASSERT_TRUE(node->policy().set(config));
+
+    EXPECT_EQ(node->resume(before.call_id()).error()->details.at("reason"), "other_call");
+    const Outcome after = node->call("pay");
+    EXPECT_EQ(after.state(), State::needs_approval);
+    EXPECT_NE(after.approval_id(), before.approval_id());
+    const auto old = node->approvals().get(before.approval_id());
+    EXPECT_EQ(old->state, ApprovalState::superseded);
+    EXPECT_EQ(old->superseded_by, after.approval_id());
+    const Outcome resumed = node->resume(before.call_id());
+    EXPECT_EQ(resumed.error()->details.at("reason"), "superseded");
+    EXPECT_EQ(resumed.error()->details.at("superseded_by"), Value(after.approval_id()));
+    ASSERT_TRUE(node->approvals().approve(after.approval_id(), "olga"));
+    EXPECT_EQ(node->resume(after.call_id()).error()->code, ErrorCode::approval_required);
+    ASSERT_TRUE(node->approvals().approve(after.approval_id(), "petra"));
+    EXPECT_EQ(node->resume(after.call_id()).text(), "1");
+    EXPECT_EQ(runs, 1);
+}
+
+// A rule with a name keeps it, whatever becomes of it: how many must agree is bound by itself.
+TEST_WITH_EITHER_LEDGER(Runtime, AnApprovalBySomeIsNoneWhenMoreAreAskedFor) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(tool("pay", "", [] { return 1; })));
+    PolicyConfig config;
+    config.rules.emplace_back("money", Rule::Do::confirm).tools = {"pay"};
+    ASSERT_TRUE(node->policy().set(config));
+    const Outcome asked = node->call("pay");
+    ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
+    config.rules[0].approvals = 2;
+    ASSERT_TRUE(node->policy().set(config));
+    EXPECT_EQ(node->resume(asked.call_id()).error()->details.at("reason"), "other_call");
+    EXPECT_NE(node->call("pay").approval_id(), asked.approval_id());
+}
+
 TEST_WITH_EITHER_LEDGER(Runtime, AnEditedApprovalIsANewCall) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(

@@ -6,6 +6,7 @@
 #include "json/equal.h"
 #include "pipeline/call.h"
 #include "pipeline/key.h"
+#include "pipeline/leave.h"
 #include "pipeline/projection.h"
 #include "pipeline/shape.h"
 #include "pipeline/stored.h"
@@ -71,7 +72,6 @@ void doubt(Call& call) {
     if (!call.has_claim || !call.special().claimed.row.maybe_applied || call.outcome.succeeded) return;
     if (call.entered && call.attempt_end == ledger::AttemptEnd::failed) return;
     call.outcome.state = State::unknown;
-    call.outcome.safe_new_key = false;
 }
 
 // What others may be waiting for is theirs again. Events that are still here belong to a step that the ledger
@@ -106,6 +106,16 @@ ledger::Io settle_claim(Call& call) {
     return call.core->ledger().settle(std::move(request), call.settled, call);
 }
 
+// What it has asked for is still the ledger's: its end goes on the record by itself, and nobody waits for it.
+Step finish_after_leaving(Call& call) {
+    AuditEvent event;
+    fill_terminal_event(event, call);
+    record_and_go(call, event);
+    project_audit(call, event);
+    call.phase = kTell;
+    return Step::next;
+}
+
 [[gnu::hot]] Step finish(Call& call) {
     OutcomeData& outcome = call.outcome;
     complete(call);
@@ -119,11 +129,15 @@ ledger::Io settle_claim(Call& call) {
 
     call.phase = kRecorded;
     if (call.terminal_recorded) return Step::next;
-    if (call.has_claim) return call.asked(settle_claim(call));
+    if (call.has_left()) [[unlikely]]
+        return finish_after_leaving(call);
+    if (call.has_claim) return call.asked(settle_claim(call), Asking::end);
     fill_terminal_event(call.terminal.emplace(), call);
     if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
-    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call));
+    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
 }
+
+void not_told(Call& call, Error error);
 
 // The outcome is not on the record. What may have happened is then not known, and that is said.
 void unrecorded(Call& call) {
@@ -133,13 +147,17 @@ void unrecorded(Call& call) {
     call.terminal.reset();
     // It was refused for just that, and says so.
     if (!call.entered && outcome.error && outcome.error->code == ErrorCode::ledger_unavailable) return;
-    Error error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
-                {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}});
+    not_told(call, Error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
+                         {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}}));
+}
+
+// What happened is not told as if it were on the record.
+void not_told(Call& call, Error error) {
+    OutcomeData& outcome = call.outcome;
     const bool maybe_done = call.entered && call.effectful();
     outcome.succeeded = false;
     outcome.result = {};
     outcome.state = maybe_done ? State::unknown : State::failed;
-    outcome.safe_new_key = !maybe_done;
     outcome.error = std::move(error);
 }
 
@@ -149,7 +167,6 @@ Step fenced_off(Call& call) {
     call.core->counters.dispatch.fenced.add();
     outcome.succeeded = false;
     outcome.result = {};
-    outcome.safe_new_key = false;
     outcome.state = call.effectful() ? State::unknown : State::in_progress;
     outcome.error =
         Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
@@ -158,7 +175,7 @@ Step fenced_off(Call& call) {
     call.special().claim_events.clear();
     fill_terminal_event(call.terminal.emplace(), call);
     call.phase = kRecordedInstead;
-    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call));
+    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
 }
 
 Step recorded_instead(Call& call) {
@@ -177,6 +194,8 @@ Step recorded(Call& call) {
         unrecorded(call);
     } else if (call.has_claim && !call.settled.settled.accepted) {
         return fenced_off(call);
+    } else if (call.has_claim) {
+        call.shown_not_applied = call.settled.settled.released;
     }
     return Step::next;
 }
@@ -192,9 +211,18 @@ void settle_what_came_late(Call& call) {
     if (late) settle_late(call.self(), late->first, std::move(late->second));
 }
 
+// A proof, never a guess: what is not shown is not so.
+bool new_key_is_safe(const Call& call) {
+    if (!call.entered && call.request.context->idempotency_key.empty()) return true;
+    return call.shown_not_applied;
+}
+
 Step tell(Call& call) {
-    project_claim_events(call, call.settled.first_event);
-    if (call.terminal) project_audit(call, *call.terminal);
+    call.outcome.safe_new_key = new_key_is_safe(call);
+    if (!call.has_left()) [[likely]] {
+        project_claim_events(call, call.settled.first_event);
+        if (call.terminal) project_audit(call, *call.terminal);
+    }
     note_health(call);
     note_loop(call);
     if (call.request.context->trace) call.note("settle", to_string(call.outcome.state));
@@ -204,6 +232,18 @@ Step tell(Call& call) {
 }
 
 }  // namespace
+
+Step leave_settle(Call& call) {
+    call.core->counters.settle.left.add();
+    call.shown_not_applied = false;
+    call.phase = kTell;
+    if (!call.entered || call.outcome.state == State::unknown) return Step::next;
+    not_told(call, Error(ErrorCode::audit_failure,
+                         "The outcome of this call has not been put on the record in time. It is when the "
+                         "disk answers: ask again with the same key.",
+                         {{"reason", "not_recorded_yet"}, {"was", to_string(call.outcome.state)}}));
+    return Step::next;
+}
 
 Step settle(Call& call) {
     for (;;) {

@@ -10,8 +10,12 @@ namespace callgate::pipeline {
 
 struct SettleCounters {
     Counter audit_failures;
+    Counter left;  ///< calls that went on without the ledger's answer
 };
 
 [[gnu::hot]] Step settle(Call& call);
+
+/// How the call ends is on its way to the record, and it leaves without waiting for that (leave.h).
+Step leave_settle(Call& call);
 
 }  // namespace callgate::pipeline

@@ -4,6 +4,7 @@
 
 #include <callgate/views.h>
 
+#include "base/guard.h"
 #include "json/size.h"
 #include "pipeline/call.h"
 #include "tool/action_hooks.h"
@@ -16,7 +17,6 @@ Step output_invalid(Call& call, std::string message, Object details) {
     call.core->counters.shape.output_invalid.add();
     call.outcome.result = {};
     call.attempt_end = ledger::AttemptEnd::failed;
-    call.outcome.safe_new_key = !call.effectful();
     return call.end(State::failed, Error(ErrorCode::output_invalid, std::move(message), std::move(details)));
 }
 
@@ -37,6 +37,13 @@ Step check_schema(Call& call) {
                           fmt::format("The tool {} gave an answer that does not fit its output schema: {}",
                                       call.tool->name(), schema::to_text(explanation)),
                           {{"reason", "schema"}});
+}
+
+Step check_json(Call& call) {
+    auto fault = unwritable(call.outcome.result, call.tool->name());
+    if (!fault || !CALLGATE_GUARD(finite_results)) [[likely]]
+        return Step::next;
+    return output_invalid(call, std::move(fault->message), std::move(fault->details));
 }
 
 std::size_t size_of(const ToolResult& result, std::size_t enough) {
@@ -64,6 +71,26 @@ void bound(Call& call) {
 
 }  // namespace
 
+std::optional<Error> unwritable(const ToolResult& result, std::string_view tool) {
+    const auto judge = [tool](const Value& value, std::string_view part) -> std::optional<Error> {
+        const auto path = json::find_not_finite(value);
+        if (!path) return std::nullopt;
+        return Error(ErrorCode::output_invalid,
+                     fmt::format("The tool {} ran, but its answer has a number at {}{} that is NaN or "
+                                 "infinite, which JSON cannot say.",
+                                 tool, part, *path),
+                     {{"reason", "not_finite"}, {"part", part}, {"path", *path}});
+    };
+    if (auto fault = judge(result.value, "value")) return fault;
+    if (result.structured) {
+        if (auto fault = judge(*result.structured, "structured")) return fault;
+    }
+    for (std::size_t i = 0; i < result.blocks.size(); ++i) {
+        if (auto fault = judge(result.blocks[i].json, fmt::format("blocks/{}", i))) return fault;
+    }
+    return std::nullopt;
+}
+
 void mask(ToolResult& result, const redact::Redactor& redactor) {
     constexpr auto kValues = redact::Rules::values_only;
     redactor.redact_in_place(result.value, kValues);
@@ -90,6 +117,7 @@ Step shape(Call& call) {
     if (call.tool->hooks() != nullptr) [[unlikely]] {
         if (const auto step = call.hooks_elsewhere()) return *step;
     }
+    if (const Step step = check_json(call); step != Step::next) return step;
     if (const Step step = check_schema(call); step != Step::next) return step;
     if (const ActionHooks* hooks = call.tool->hooks()) {
         auto changed = after_output(hooks, std::move(call.outcome.result));
@@ -98,12 +126,12 @@ Step shape(Call& call) {
             return output_invalid(call, changed.error().message, changed.error().details);
         }
         call.outcome.result = std::move(*changed);
+        if (const Step step = check_json(call); step != Step::next) return step;
     }
     if (call.has_secrets()) mask(call.outcome.result, call.redactor());
     bound(call);
     call.outcome.succeeded = true;
     call.outcome.state = State::succeeded;
-    call.outcome.safe_new_key = !call.effectful();
     call.note("shape", "shaped");
     return Step::next;
 }

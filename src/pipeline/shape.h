@@ -1,7 +1,12 @@
 // Stage 9, shape: the answer becomes the result.
 //
-// Output hooks and output schema, secrets masked by value, and a bound on its size; what was cut says so.
+// Output hooks and output schema, secrets masked by value, and a bound on its size; what was cut says so. An
+// answer with NaN or an infinity is no JSON: the call then ends as failed (output_invalid), its effect on the
+// record.
 #pragma once
+
+#include <optional>
+#include <string_view>
 
 #include <callgate/error.h>
 #include <callgate/result.h>
@@ -17,6 +22,10 @@ struct ShapeCounters {
 };
 
 [[gnu::hot]] Step shape(Call& call);
+
+/// Why this is no answer that can be written as JSON, if it is not: output_invalid {reason: not_finite, part,
+/// path}.
+std::optional<Error> unwritable(const ToolResult& result, std::string_view tool);
 
 /// Secrets out, by value, wherever a tool may have put them.
 void mask(ToolResult& result, const redact::Redactor& redactor);

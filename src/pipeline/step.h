@@ -12,6 +12,18 @@ class Call;
 /// is over (settle is next).
 enum class Step : std::uint8_t { next, pending, asked, end };
 
+/// What the ledger has been asked, by a call that may have to go on without the answer (leave.h).
+enum class Asking : std::uint8_t {
+    look,        ///< nothing is changed by it
+    other_call,  ///< whether there is another call with the key to wait for
+    claim,
+    dispatch,
+    give_back,  ///< an attempt has ended, and another is to follow
+    conclude,
+    approval,
+    end  ///< how the call ended goes on the record
+};
+
 /// How often something happened. May be used from any thread.
 class Counter {
 public:

@@ -74,13 +74,15 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call) {
     return stored;
 }
 
-Step replay_row(Call& call, const ledger::CallRow& row) {
+Step replay_row(Call& call, const ledger::CallRow& row, const std::optional<Error>& unreadable) {
     if (!row.outcome) {
+        Object details{{"reason", "result_unreadable"}, {"done", true}, {"was", to_string(row.state)}};
+        if (unreadable) details["why"] = unreadable->message;
         return call.refuse(
             Error(ErrorCode::ledger_unavailable,
-                  "This key was answered, and what was answered is not in the ledger any more. Check the "
-                  "ledger: callgate ledger check.",
-                  {{"reason", "outcome_missing"}}));
+                  "The call with this key was done, and its result cannot be read from the ledger. Do not "
+                  "make it again under another key. Check the ledger: callgate ledger check.",
+                  std::move(details)));
     }
     const ledger::StoredOutcome& stored = *row.outcome;
     call.outcome.state = State::replayed;
@@ -89,7 +91,6 @@ Step replay_row(Call& call, const ledger::CallRow& row) {
     call.outcome.result = stored.result;
     call.outcome.attempts = stored.attempts;
     call.outcome.approval_id = stored.approval_id;
-    call.outcome.safe_new_key = stored.error && stored.error->code == ErrorCode::cancelled;
     call.note("replay", "replayed", "the key has been answered before");
     return Step::end;
 }
@@ -104,7 +105,12 @@ void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolR
     request.attempt = attempt;
     request.last = false;  // whatever goes on under this key now, it must not be ended by this
     const redact::Redactor redactor = call->redactor();
-    if (answer) {
+    auto unusable = answer ? unwritable(*answer, call->outcome.tool) : std::nullopt;
+    if (unusable) {
+        request.end = ledger::AttemptEnd::failed;
+        stored->state = State::failed;
+        stored->error = std::move(unusable);
+    } else if (answer) {
         request.end = ledger::AttemptEnd::succeeded;
         stored->succeeded = true;
         stored->state = State::succeeded;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <callgate/result.h>
 
@@ -12,8 +13,9 @@ namespace callgate::pipeline {
 
 std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call);
 
-/// The call's outcome becomes that of an earlier call with the same key, which has ended.
-Step replay_row(Call& call, const ledger::CallRow& row);
+/// The call's outcome becomes that of an earlier call with the same key, which has ended. Where that outcome
+/// cannot be read, the error says that the call was done.
+Step replay_row(Call& call, const ledger::CallRow& row, const std::optional<Error>& unreadable);
 
 /// An answer that came after the call had been given up: it settles the outcome if that was unknown, and the
 /// observers are told once it is on the record.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <boost/json/monotonic_resource.hpp>
 
+#include "base/guard.h"
 #include "base/utf8.h"
 #include "json/size.h"
 #include "pipeline/call.h"
@@ -47,6 +48,14 @@ Step invalid(Call& call, const Value& value) {
               {{"reason", "schema"}, {"errors", std::move(errors)}, {"violations", std::move(places)}}));
 }
 
+Step not_finite(Call& call, const std::string& path) {
+    call.core->counters.validate.invalid.add();
+    return call.refuse(Error(ErrorCode::invalid_arguments,
+                             fmt::format("The argument at {} is NaN or infinite, which JSON cannot say.",
+                                         path.empty() ? "the root" : path),
+                             {{"reason", "not_finite"}, {"path", path}}));
+}
+
 // Arguments with the memory they live in: small ones take a single allocation, and go at once.
 struct HeldArguments {
     unsigned char first[512];
@@ -69,13 +78,15 @@ void accept(Call& call, Value value) {
 
 Step judge(Call& call, Value value, schema::Scratch& scratch) {
     if (!value.is_object()) return not_an_object(call, value);
+    if (const auto path = json::find_not_finite(value); path && CALLGATE_GUARD(finite_arguments))
+        return not_finite(call, *path);
     const ActionHooks* hooks = call.tool->hooks();
     if (hooks != nullptr) {
         auto changed = before_validate(hooks, std::move(value.get_object()));
         if (!changed) return call.refuse(std::move(changed.error()));
         value = std::move(*changed);
     }
-    if (call.core->options.validate_arguments &&
+    if (call.core->options.validate_arguments && CALLGATE_GUARD(schema_check) &&
         call.tool->input().check(value, scratch) != schema::Verdict::valid) {
         schema::Coerced coerced = call.tool->input().coerce(value, call.tool->contract().coercion);
         if (coerced.changes.empty() ||
@@ -89,8 +100,22 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
         auto changed = after_validate(hooks, std::move(value.get_object()));
         if (!changed) return call.refuse(std::move(changed.error()));
         value = std::move(*changed);
+        if (const auto path = json::find_not_finite(value)) return not_finite(call, *path);
     }
     accept(call, std::move(value));
+    return Step::next;
+}
+
+// What a person agreed to is what runs: the hooks have had their say when it was asked for, and nothing is
+// brought into shape again. Arguments that after_validate made need not fit the schema any more.
+Step judge_approved(Call& call, const Value& value, schema::Scratch& scratch) {
+    if (!value.is_object()) return not_an_object(call, value);
+    const ActionHooks* const hooks = call.tool->hooks();
+    if (call.core->options.validate_arguments && (hooks == nullptr || !hooks->after_validate) &&
+        call.tool->input().check(value, scratch) != schema::Verdict::valid) {
+        return invalid(call, value);
+    }
+    accept(call, value);
     return Step::next;
 }
 
@@ -126,7 +151,9 @@ Step validate(Call& call) {
     schema::Scratch& scratch = call.workspace().scratch;
     Args& args = call.request.arguments;
     Step step = Step::next;
-    if (const auto* view = args.view()) {
+    if (call.resumes() && CALLGATE_GUARD(hooks_once)) {
+        step = judge_approved(call, call.request.origin->approval->arguments, scratch);
+    } else if (const auto* view = args.view()) {
         step = from_text(call, *view, scratch);
     } else if (const auto* text = args.text()) {
         step = from_text(call, *text, scratch);

@@ -2,7 +2,8 @@
 //
 // They may come as an object, as JSON text, or not at all. What does not fit is brought into shape where
 // nothing is guessed (coercion, on a copy); what still does not fit is refused with every reason at once, and
-// nothing runs.
+// nothing runs. NaN and infinities are no JSON and are refused. A resumed call has the arguments that were
+// approved: an action's hooks do not run again.
 #pragma once
 
 #include "pipeline/step.h"

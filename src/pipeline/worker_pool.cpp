@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.h"
 #include "base/thread_role.h"
 
 namespace callgate::pipeline {
@@ -175,9 +176,11 @@ WorkerPool::Submitted WorkerPool::submit(std::shared_ptr<PoolTask> task) {
     if (state.may_grow() && State::add_worker(state_, task)) return Submitted::taken;
     if (state.counting == 0) return Submitted::no_thread;
     const Options& options = state.options;
-    if (state.queue.size() >= options.max_queued ||
+    const bool full =
+        state.queue.size() >= options.max_queued ||
         (!state.queue.empty() &&
-         bytes > options.max_queued_bytes - std::min(state.queued_bytes, options.max_queued_bytes))) {
+         bytes > options.max_queued_bytes - std::min(state.queued_bytes, options.max_queued_bytes));
+    if (full && CALLGATE_GUARD(queue_bounded)) {
         return Submitted::queue_full;
     }
     state.enqueue(std::move(task), bytes);
@@ -186,8 +189,9 @@ WorkerPool::Submitted WorkerPool::submit(std::shared_ptr<PoolTask> task) {
 
 bool WorkerPool::full() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->queue.size() >= state_->options.max_queued ||
-           state_->queued_bytes >= state_->options.max_queued_bytes;
+    return (state_->queue.size() >= state_->options.max_queued ||
+            state_->queued_bytes >= state_->options.max_queued_bytes) &&
+           CALLGATE_GUARD(queue_bounded);
 }
 
 bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {

@@ -1,10 +1,14 @@
 #include "policy/compiled.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/guard.h"
+#include "policy/rule_identity.h"
 
 namespace callgate::policy {
 
@@ -136,6 +140,11 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
 
 }  // namespace
 
+std::string CompiledRule::shown() const {
+    return is_name_by_content(id) ? fmt::format("Rule {} ('{}')", position + 1, id)
+                                  : fmt::format("Rule '{}'", id);
+}
+
 Result<std::vector<Glob>> compile_globs(const std::vector<std::string>& patterns, std::string_view what) {
     if (patterns.size() > kMostPatterns) {
         return tl::unexpected(bad("too_many", fmt::format("{} has {} patterns; {} are allowed", what,
@@ -177,9 +186,13 @@ Result<void> Compiled::compile_rules() {
                                         config_.rules.size(), kMostRules)));
     }
     std::set<std::string_view> ids;
+    std::map<std::string, int> made;  // names by content, and how often
     for (std::size_t i = 0; i < config_.rules.size(); ++i) {
         Rule& rule = config_.rules[i];
-        if (rule.id.empty()) rule.id = fmt::format("rule-{}", i + 1);
+        if (rule.id.empty() || is_name_by_content(rule.id)) {
+            rule.id = CALLGATE_GUARD(rule_by_content) ? name_by_content(rule) : fmt::format("rule-{}", i + 1);
+            if (const int copies = ++made[rule.id]; copies > 1) rule.id += fmt::format("-{}", copies);
+        }
         if (rule.id.size() > kLongestId) {
             return tl::unexpected(
                 bad("bad_rule",

@@ -41,6 +41,9 @@ struct CompiledRule {
     std::uint8_t effects = 0;  ///< bit n: EffectClass n
     std::optional<ResolvedWindow> when;
     std::optional<schema::Schema> arguments;
+
+    /// For people: "Rule 'mine'", or where it stands if it has no name of its own, "Rule 3 ('rule-…')".
+    std::string shown() const;
 };
 
 class Compiled {

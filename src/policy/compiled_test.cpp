@@ -1,5 +1,8 @@
 #include "policy/compiled.h"
 
+#include <functional>
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,10 +52,76 @@ TEST(Compiled, NamesRulesThatHaveNoName) {
     config.rules.emplace_back("mine", Do::deny);
     config.rules.emplace_back("", Do::raise_risk);
     const auto policy = compiled(config);
-    EXPECT_EQ(policy->config().rules[0].id, "rule-1");
-    EXPECT_EQ(policy->config().rules[2].id, "rule-3");
+    EXPECT_THAT(policy->config().rules[0].id, testing::MatchesRegex("rule-[0-9a-f]+"));
+    EXPECT_EQ(policy->config().rules[1].id, "mine");
     EXPECT_EQ(policy->deciding().size(), 2u);
-    EXPECT_EQ(policy->raising().at(0).id, "rule-3");
+    EXPECT_EQ(policy->raising().at(0).id, policy->config().rules[2].id);
+    EXPECT_EQ(policy->raising().at(0).shown(), "Rule 3 ('" + policy->config().rules[2].id + "')");
+    EXPECT_EQ(policy->deciding().at(1).shown(), "Rule 'mine'");
+}
+
+TEST(Compiled, KnowsARuleWithoutANameByItsContent) {
+    Rule first("", Do::confirm);
+    first.tools = {"pay*"};
+    first.reason = "money";
+    PolicyConfig config;
+    config.rules = {first};
+    const std::string name = compiled(config)->config().rules[0].id;
+
+    config.rules.insert(config.rules.begin(), Rule("", Do::deny));
+    config.rules[0].tools = {"wipe"};
+    EXPECT_EQ(compiled(config)->config().rules[1].id, name) << "a rule elsewhere changes nothing";
+    config.rules[1].reason = "a lot of money";
+    EXPECT_EQ(compiled(config)->config().rules[1].id, name) << "what it says is not what it decides";
+
+    // Read back, changed and set again.
+    PolicyConfig read = compiled(config)->config();
+    read.rules.insert(read.rules.begin(), Rule("", Do::allow));
+    EXPECT_EQ(compiled(read)->config().rules[2].id, name);
+    read.rules[2].approvals = 2;
+    EXPECT_NE(compiled(read)->config().rules[2].id, name);
+}
+
+TEST(Compiled, GivesEqualRulesWithoutANameDifferentOnes) {
+    PolicyConfig config;
+    config.rules.resize(3, Rule("", Do::raise_risk));
+    const PolicyConfig once = compiled(config)->config();
+    EXPECT_EQ(once.rules[1].id, once.rules[0].id + "-2");
+    EXPECT_EQ(once.rules[2].id, once.rules[0].id + "-3");
+    EXPECT_EQ(compiled(once)->config().rules[2].id, once.rules[2].id);
+}
+
+TEST(Compiled, EveryConditionOfARuleIsPartOfItsContent) {
+    std::set<std::string> names;
+    const auto add = [&](const std::function<void(Rule&)>& change) {
+        Rule rule("", Do::confirm);
+        change(rule);
+        PolicyConfig config;
+        config.rules = {rule};
+        names.insert(compiled(config)->config().rules[0].id);
+    };
+    add([](Rule&) {});
+    add([](Rule& r) { r.decision = Do::deny; });
+    add([](Rule& r) { r.tools = {"a"}; });
+    add([](Rule& r) { r.actions = {"a"}; });
+    add([](Rule& r) { r.principals = {"a"}; });
+    add([](Rule& r) { r.tenants = {"a"}; });
+    add([](Rule& r) { r.tools = {"a", "b"}; });
+    add([](Rule& r) { r.tools = {"ab"}; });
+    add([](Rule& r) { r.risk_at_least = Risk::low; });
+    add([](Rule& r) { r.risk_at_most = Risk::low; });
+    add([](Rule& r) { r.effects = {EffectClass::read}; });
+    add([](Rule& r) { r.when.emplace(std::chrono::hours(1), std::chrono::hours(2), "UTC"); });
+    add([](Rule& r) { r.when.emplace(std::chrono::hours(1), std::chrono::hours(3), "UTC"); });
+    add([](Rule& r) { r.arguments = Value(true); });
+    add([](Rule& r) { r.arguments = Value(false); });
+    add([](Rule& r) { r.approvals = 2; });
+    add([](Rule& r) { r.decision = Do::raise_risk; });
+    add([](Rule& r) {
+        r.decision = Do::raise_risk;
+        r.raise_to = Risk::high;
+    });
+    EXPECT_EQ(names.size(), 18u);
 }
 
 TEST(Compiled, NamesTheRuleThatIsWrong) {

@@ -58,7 +58,7 @@ std::string reason(const Answer& answer, const Question& question, Risk risk) {
         return fmt::format("At autonomy level {} the policy {} when the risk is {}.",
                            level(question.caller.autonomy), asks_for(answer.gate), level(risk));
     }
-    text = fmt::format("Rule '{}' {}", answer.rule->id, asks_for(answer.gate));
+    text = fmt::format("{} {}", answer.rule->shown(), asks_for(answer.gate));
     if (!answer.rule->reason.empty()) text += ": " + answer.rule->reason;
     if (!text.ends_with('.')) text += '.';
     return text;

@@ -91,6 +91,7 @@ TEST(Explain, TellsTheGrantThatWouldBeUsedAndLeavesIt) {
     policy.state().clock = &clock;
     Grant grant;
     grant.tool = "mail";
+    grant.granted_by = "alice";
     grant.expires_at = clock.wall_now() + 1h;
     const std::string id = policy.add_grant(grant).value();
     Call call(entry("mail", contract_of(Risk::medium)));

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <list>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "policy/memory.h"
+#include "policy/limiter_places.h"
 
 namespace callgate::policy {
 
@@ -15,16 +13,10 @@ using base::MonotonicTime;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kMostSubjects = 100'000;  // of each table
 // A contract's window, whatever it says, is counted within these.
 constexpr milliseconds kShortest{1};
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
 constexpr milliseconds kTryAgain{50};  // a place becomes free when a call ends, nobody knows when
-
-// A token bucket as one number, the moment at which it will be full again.
-struct Bucket {
-    MonotonicTime full_at = MonotonicTime::min();
-};
 
 struct Rate {
     nanoseconds interval;  // one token
@@ -34,51 +26,6 @@ struct Rate {
         : interval((nanoseconds(std::clamp(limits.window, kShortest, kLongest)).count() + limits.calls - 1) /
                    limits.calls),
           capacity(interval * limits.calls) {}
-};
-
-// One tool, principal or run, or a tool or principal within a run.
-struct Subject {
-    std::string name;  // for people
-    std::uint32_t running = 0;
-    Bucket by_contract;
-    Bucket by_policy;
-    std::uint64_t run_calls = 0;
-    std::uint32_t pins = 0;  // tickets that refer to it
-    const std::string* key = nullptr;
-    std::list<Subject*>::iterator idle_place;  // only while pins is 0
-};
-
-// Subjects by key. One that no ticket refers to may be forgotten, the one unused for the longest time first.
-class Table {
-public:
-    /// Null when there are too many that cannot be forgotten.
-    template <class Name>
-    Subject* pin(std::string key, const Name& name) {
-        if (const auto found = subjects_.find(key); found != subjects_.end()) {
-            Subject& subject = found->second;
-            if (subject.pins++ == 0) idle_.erase(subject.idle_place);
-            return &subject;
-        }
-        if (subjects_.size() >= kMostSubjects) {
-            if (idle_.empty()) return nullptr;
-            const std::string oldest = *idle_.front()->key;
-            idle_.pop_front();
-            subjects_.erase(oldest);
-        }
-        const auto made = subjects_.try_emplace(std::move(key)).first;
-        made->second.key = &made->first;
-        made->second.name = name();
-        made->second.pins = 1;
-        return &made->second;
-    }
-
-    void unpin(Subject& subject) {
-        if (--subject.pins == 0) subject.idle_place = idle_.insert(idle_.end(), &subject);
-    }
-
-private:
-    std::unordered_map<std::string, Subject> subjects_;
-    std::list<Subject*> idle_;
 };
 
 std::string joined(std::string_view kind, std::initializer_list<std::string_view> parts) {
@@ -120,12 +67,6 @@ Error too_many_subjects() {
 
 }  // namespace
 
-struct Limiter::State {
-    std::mutex mutex;
-    Table lasting;  // tools and principals
-    Table runs;     // runs, and tools and principals within them: a flood of runs pushes out only runs
-};
-
 struct Limiter::Ticket::Held {
     struct Part {
         Table* table;
@@ -136,21 +77,39 @@ struct Limiter::Ticket::Held {
 
     std::shared_ptr<Limiter::State> owner;
     std::vector<Part> parts;
-    bool entered = false;
+    bool entered = false;  // by its places, if it needs any
+    std::unique_ptr<Waiting> queued;
+
+    explicit Held(std::shared_ptr<Limiter::State> state) : owner(std::move(state)) {}
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
 
     ~Held() {
-        const std::scoped_lock lock(owner->mutex);
-        release();
+        std::vector<std::function<void()>> ready;
+        {
+            const std::scoped_lock lock(owner->mutex);
+            if (queued) owner->leave(*queued);
+            release(ready);
+        }
+        for (const auto& wake : ready) {
+            if (wake) wake();
+        }
     }
 
-    void release() {
+    void release(std::vector<std::function<void()>>& ready) {
         for (const Part& part : parts) {
-            if (part.running) --part.subject->running;
+            if (part.running && entered) --part.subject->running;
             if (part.budget && !entered) --part.subject->run_calls;
-            part.table->unpin(*part.subject);
         }
+        for (const Part& part : parts) {
+            if (part.running && entered) owner->pass_on(*part.subject, ready);
+        }
+        for (const Part& part : parts) part.table->unpin(*part.subject);
         parts.clear();
     }
+
+    // Takes the places that are needed, or waits for them. `parts` has a pin on each.
+    Result<void> place(std::vector<Need> needs, Ready wake);
 };
 
 void Limiter::Ticket::Release::operator()(Held* held) const noexcept {
@@ -183,7 +142,7 @@ public:
         // A policy that has become stricter leaves an empty bucket, not a debt.
         bucket.full_at = std::min(bucket.full_at, now + rate.capacity);
         const MonotonicTime full_at = std::max(bucket.full_at, now) + rate.interval;
-        if (full_at > now + rate.capacity) {
+        if (full_at > now + rate.capacity && CALLGATE_GUARD(limit_rate)) {
             Error error = refused("calls", limits.calls, subject.name,
                                   std::chrono::ceil<milliseconds>(full_at - (now + rate.capacity)));
             if (batch > limits.calls) {
@@ -211,15 +170,6 @@ public:
 private:
     std::vector<Undo> undo_;
 };
-
-Result<void> check_running(std::initializer_list<std::uint32_t> limits, const Subject& subject) {
-    for (const std::uint32_t limit : limits) {
-        if (limit != 0 && subject.running >= limit) {
-            return tl::unexpected(refused("concurrent", limit, subject.name, kTryAgain));
-        }
-    }
-    return {};
-}
 
 // The subjects of one call, each under its key; null where nothing limits it.
 struct Subjects {
@@ -323,38 +273,86 @@ Result<void> take_counts(const Compiled& policy, const Limiter::Ask& ask, const 
     return taken;
 }
 
-Result<void> check_places(const Compiled& policy, const Limiter::Ask& ask, const Subjects& of) {
+// The places one call needs. Those that the calls it is made from hold are its own, too, where it would have
+// to wait for them.
+std::vector<Need> needs_of(const Compiled& policy, const Limiter::Ask& ask, const Subjects& of) {
     const PolicyLimits& limits = policy.config().limits;
-    Result<void> free;
-    if (of.tool != nullptr) {
-        free = check_running({ask.tool->contract().limits.concurrent, limits.per_tool.concurrent}, *of.tool);
-    }
-    if (free && of.principal != nullptr)
-        free = check_running({limits.per_principal.concurrent}, *of.principal);
-    if (free && of.run != nullptr) free = check_running({limits.per_run.concurrent}, *of.run);
-    return free;
+    std::vector<Need> needs;
+    const auto add = [&](Subject* subject, std::initializer_list<const UseLimits*> by) {
+        if (subject == nullptr) return;
+        Need need{subject};
+        for (const UseLimits* one : by) need.limit(*one);
+        if (need.waits_at != 0 && ask.held != nullptr &&
+            std::ranges::find(*ask.held, *subject->key) != ask.held->end()) {
+            need.waits_at = 0;
+            if (need.refused_at == 0) return;
+        }
+        needs.push_back(need);
+    };
+    add(of.tool, {&ask.tool->contract().limits, &limits.per_tool});
+    add(of.principal, {&limits.per_principal});
+    add(of.run, {&limits.per_run});
+    return needs;
 }
 
-template <class Parts>
-void take_places(const Subjects& of, Parts& parts) {
-    for (Subject* subject : {of.tool, of.principal, of.run}) {
-        if (subject == nullptr) continue;
-        ++subject->running;
-        mark(parts, subject, true, false);
+// Before anything is taken: whether the call would be refused a place.
+Result<void> check_places(const std::vector<Need>& needs, std::size_t waiting) {
+    for (const Need& need : needs) {
+        if (need.free() || (!need.refused() && waiting < kMostWaiting)) continue;
+        return tl::unexpected(refused("concurrent", need.refused() ? need.refused_at : need.waits_at,
+                                      need.subject->name, kTryAgain));
     }
+    return {};
 }
 
 }  // namespace
 
-Result<Limiter::Ticket> Limiter::take(const Compiled& policy, const Ask& ask, MonotonicTime now) {
+Result<void> Limiter::Ticket::Held::place(std::vector<Need> needs, Ready wake) {
+    if (auto free = check_places(needs, owner->waiting); !free) return free;
+    for (const Need& need : needs) mark(parts, need.subject, true, false);
+    if (std::ranges::all_of(needs, &Need::free)) {
+        for (const Need& need : needs) ++need.subject->running;
+        entered = true;
+        return {};
+    }
+    queued = std::make_unique<Waiting>();
+    queued->number = ++owner->asked;
+    queued->needs = std::move(needs);
+    queued->ready = std::move(wake);
+    queued->granted = &entered;
+    ++owner->waiting;
+    State::queue(*queued);
+    return {};
+}
+
+bool Limiter::Ticket::waits() const {
+    if (!state_) return false;
+    const std::scoped_lock lock(state_->owner->mutex);
+    return state_->queued && !state_->entered;
+}
+
+std::vector<std::string> Limiter::Ticket::places() const {
+    std::vector<std::string> held;
+    if (!state_) return held;
+    const std::scoped_lock lock(state_->owner->mutex);
+    if (!state_->entered) return held;
+    for (const Held::Part& part : state_->parts) {
+        if (part.running) held.push_back(*part.subject->key);
+    }
+    return held;
+}
+
+Result<Limiter::Ticket> Limiter::take(const Compiled& policy, const Ask& ask, MonotonicTime now,
+                                      Ready ready) {
     // Made before the lock and so gone after it: its destructor takes the lock too.
     Ticket ticket;
-    ticket.state_.reset(new Ticket::Held{state_, {}, false});
+    ticket.state_.reset(new Ticket::Held(state_));
     Ticket::Held& held = *ticket.state_;
     const std::scoped_lock lock(state_->mutex);
     const auto subjects = pin_subjects(policy, ask, state_->lasting, state_->runs, held.parts);
     if (!subjects) return tl::unexpected(subjects.error());
-    if (auto free = check_places(policy, ask, *subjects); !free)
+    std::vector<Need> needs = needs_of(policy, ask, *subjects);
+    if (auto free = check_places(needs, state_->waiting); !free)
         return tl::unexpected(std::move(free.error()));
     Taking taking;
     if (auto taken = take_counts(policy, ask, *subjects, now, 1, taking, held.parts); !taken) {
@@ -362,15 +360,14 @@ Result<Limiter::Ticket> Limiter::take(const Compiled& policy, const Ask& ask, Mo
         for (Ticket::Held::Part& part : held.parts) part.budget = false;
         return tl::unexpected(std::move(taken.error()));
     }
-    take_places(*subjects, held.parts);
-    held.entered = true;
+    (void)held.place(std::move(needs), std::move(ready));  // checked before
     return ticket;
 }
 
 Result<std::vector<Limiter::Ticket>> Limiter::reserve(const Compiled& policy, std::span<const Ask> asks,
                                                       MonotonicTime now) {
     std::vector<Ticket> tickets(asks.size());
-    for (Ticket& ticket : tickets) ticket.state_.reset(new Ticket::Held{state_, {}, false});
+    for (Ticket& ticket : tickets) ticket.state_.reset(new Ticket::Held(state_));
     const std::scoped_lock lock(state_->mutex);
     Taking taking;
     for (std::size_t i = 0; i < asks.size(); ++i) {
@@ -392,18 +389,20 @@ Result<std::vector<Limiter::Ticket>> Limiter::reserve(const Compiled& policy, st
     return tickets;
 }
 
-Result<void> Limiter::enter(const Compiled& policy, const Ask& ask, Ticket& ticket) {
-    if (!ticket.held()) ticket.state_.reset(new Ticket::Held{state_, {}, false});
+Result<void> Limiter::enter(const Compiled& policy, const Ask& ask, Ticket& ticket, Ready ready) {
+    if (!ticket.held()) ticket.state_.reset(new Ticket::Held(state_));
     Ticket::Held& held = *ticket.state_;
-    if (held.entered) return {};
     const std::scoped_lock lock(state_->mutex);
+    if (held.entered || held.queued) return {};
     // Looked up anew: the policy may have changed since the reservation. What is pinned twice is let go
     // twice.
     std::vector<Ticket::Held::Part> parts;
     const auto subjects = pin_subjects(policy, ask, state_->lasting, state_->runs, parts);
+    std::vector<Need> needs;
     Result<void> free;
     if (subjects) {
-        free = check_places(policy, ask, *subjects);
+        needs = needs_of(policy, ask, *subjects);
+        free = check_places(needs, state_->waiting);
     } else {
         free = tl::unexpected(subjects.error());
     }
@@ -411,9 +410,10 @@ Result<void> Limiter::enter(const Compiled& policy, const Ask& ask, Ticket& tick
         for (const Ticket::Held::Part& part : parts) part.table->unpin(*part.subject);
         return free;
     }
-    take_places(*subjects, parts);
-    held.parts.insert(held.parts.end(), parts.begin(), parts.end());
-    held.entered = true;
+    // Marked as running is one of the two pins only: the place is given back once.
+    std::vector<Ticket::Held::Part> reserved = std::exchange(held.parts, std::move(parts));
+    (void)held.place(std::move(needs), std::move(ready));
+    held.parts.insert(held.parts.end(), reserved.begin(), reserved.end());
     return {};
 }
 

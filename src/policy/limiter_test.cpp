@@ -110,6 +110,126 @@ TEST_F(LimiterTest, LimitsHowManyRunAtOnce) {
     EXPECT_EQ(take(*tool, ann_), "concurrent");
 }
 
+UseLimits queued(std::uint32_t concurrent) {
+    UseLimits made = limits(concurrent);
+    made.queue = true;
+    return made;
+}
+
+struct Queue {
+    Limiter& limiter;
+    const Compiled& policy;
+    std::vector<int> order;  // in which they got their places
+
+    Ticket ask(int name, const ToolEntry& tool, const Context& who,
+               const std::vector<std::string>* held = nullptr) {
+        auto ticket = limiter.take(policy, {&tool, &who, held}, {}, [this, name] { order.push_back(name); });
+        EXPECT_TRUE(ticket) << name;
+        return std::move(*ticket);
+    }
+};
+
+TEST_F(LimiterTest, PlacesThatAreWaitedForComeInTheOrderOfAsking) {
+    const auto tool = limited_tool("t", queued(2));
+    Queue queue{limiter_, *policy_, {}};
+    std::vector<Ticket> held;
+    for (int i = 0; i < 6; ++i) held.push_back(queue.ask(i, *tool, ann_));
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(held[static_cast<std::size_t>(i)].waits(), i >= 2) << i;
+    held[1] = {};
+    EXPECT_EQ(queue.order, std::vector{2});
+    held[3] = {};  // gives up; nobody is moved by that
+    EXPECT_EQ(queue.order, std::vector{2});
+    held.push_back(queue.ask(6, *tool, ann_));
+    EXPECT_TRUE(held[6].waits()) << "nobody gets in between";
+    held[0] = {};
+    held[2] = {};
+    EXPECT_EQ(queue.order, (std::vector{2, 4, 5}));
+    EXPECT_FALSE(held[5].waits());
+    EXPECT_TRUE(held[6].waits());
+    held[5] = {};
+    EXPECT_EQ(queue.order, (std::vector{2, 4, 5, 6}));
+}
+
+TEST_F(LimiterTest, APlaceThatCameTooLateGoesToTheNext) {
+    const auto tool = limited_tool("t", queued(1));
+    Queue queue{limiter_, *policy_, {}};
+    Ticket first = queue.ask(0, *tool, ann_);
+    Ticket second = queue.ask(1, *tool, ann_);
+    Ticket third = queue.ask(2, *tool, ann_);
+    first = {};
+    second = {};  // it has its place, and its call has ended meanwhile
+    EXPECT_EQ(queue.order, (std::vector{1, 2}));
+    EXPECT_FALSE(third.waits());
+    third = {};
+    EXPECT_FALSE(queue.ask(3, *tool, ann_).waits());
+}
+
+TEST_F(LimiterTest, WhoWaitsForTwoPlacesGetsBothOrNone) {
+    PolicyLimits all;
+    all.per_principal = queued(1);
+    set(all);
+    const auto tool = limited_tool("t", queued(1));
+    const Context bob = caller("bob");
+    Queue queue{limiter_, *policy_, {}};
+    Ticket bobs = queue.ask(0, *plain_, bob);
+    Ticket anns = queue.ask(1, *tool, ann_);
+    Ticket both = queue.ask(2, *tool, bob);
+    anns = {};
+    EXPECT_TRUE(both.waits());
+    Ticket between = queue.ask(3, *tool, ann_);
+    EXPECT_FALSE(between.waits()) << "a place that nobody can use yet is not kept free";
+    bobs = {};
+    EXPECT_TRUE(both.waits());
+    between = {};
+    EXPECT_FALSE(both.waits());
+    EXPECT_EQ(queue.order, std::vector{2});
+}
+
+TEST_F(LimiterTest, OnlyTheLimitThatQueuesIsWaitedFor) {
+    PolicyLimits all;
+    all.per_tool = limits(2);
+    set(all);
+    const auto tool = limited_tool("t", queued(1));
+    Queue queue{limiter_, *policy_, {}};
+    Ticket first = queue.ask(0, *tool, ann_);
+    EXPECT_TRUE(queue.ask(1, *tool, ann_).waits());
+    const auto strict = limited_tool("s", queued(5));
+    EXPECT_EQ(take(*strict, ann_), "");
+    EXPECT_EQ(take(*strict, ann_), "");
+    EXPECT_EQ(take(*strict, ann_), "concurrent");
+}
+
+TEST_F(LimiterTest, ACallFromInsideRunsInThePlaceOfTheOneThatWaitsForIt) {
+    const auto tool = limited_tool("t", queued(1));
+    Queue queue{limiter_, *policy_, {}};
+    Ticket outer = queue.ask(0, *tool, ann_);
+    const auto held = outer.places();
+    EXPECT_EQ(held.size(), 1u);
+    Ticket inner = queue.ask(1, *tool, ann_, &held);
+    EXPECT_FALSE(inner.waits());
+    Ticket other = queue.ask(2, *tool, ann_);
+    inner = {};
+    EXPECT_TRUE(other.waits());
+    outer = {};
+    EXPECT_FALSE(other.waits());
+}
+
+TEST_F(LimiterTest, AReservedCallWaitsForItsPlaceToo) {
+    const auto tool = limited_tool("t", queued(1));
+    Queue queue{limiter_, *policy_, {}};
+    const Limiter::Ask ask{tool.get(), &ann_};
+    auto reserved = limiter_.reserve(*policy_, std::vector<Limiter::Ask>{ask, ask}, {});
+    ASSERT_TRUE(reserved);
+    int woken = 0;
+    ASSERT_TRUE(limiter_.enter(*policy_, ask, (*reserved)[0], [&] { ++woken; }));
+    ASSERT_TRUE(limiter_.enter(*policy_, ask, (*reserved)[1], [&] { ++woken; }));
+    EXPECT_FALSE((*reserved)[0].waits());
+    EXPECT_TRUE((*reserved)[1].waits());
+    (*reserved)[0] = {};
+    EXPECT_FALSE((*reserved)[1].waits());
+    EXPECT_EQ(woken, 1);
+}
+
 TEST_F(LimiterTest, TheStricterOfContractAndPolicyHolds) {
     PolicyLimits all;
     all.per_tool = limits(1);

@@ -83,8 +83,8 @@ private:
             add(What::never_matches, rule.id, std::move(*why));
         } else if (const CompiledRule* first = shadow(rule)) {
             add(What::shadowed, rule.id,
-                fmt::format("Rule '{}' comes first and matches every call that this one would match.",
-                            first->id));
+                fmt::format("{} comes first and matches every call that this one would match.",
+                            first->shown()));
         }
     }
 

@@ -69,6 +69,10 @@ public:
     public:
         Ticket() = default;
         bool held() const noexcept { return state_ != nullptr; }
+        /// In a queue for its places: not yet to run.
+        bool waits() const;
+        /// What it has a place of: for Ask::held of the calls that are made from inside.
+        std::vector<std::string> places() const;
 
     private:
         friend class Limiter;
@@ -82,19 +86,27 @@ public:
     struct Ask {
         const ToolEntry* tool;
         const Context* caller;
+        /// Of the calls it is made from. They wait for it, so that it runs in their places of limits that
+        /// queue: it could wait for those for ever.
+        const std::vector<std::string>* held = nullptr;
     };
+    /// Called once, from any thread and outside all locks, when a ticket that waits() no longer does. It
+    /// should only wake or schedule the call and must not throw.
+    using Ready = std::function<void()>;
     /// True when nothing limits this call, so that it needs no ticket. Cheap.
     [[gnu::hot]] bool unlimited(const Compiled& policy, const Ask& ask) const noexcept;
     /// rate_limited {reason, retry_after_ms, limit, subject} or budget_exceeded {reason, limit, subject}:
-    /// nothing is taken then. `reason` is calls, concurrent, per_run or too_many_subjects.
-    Result<Ticket> take(const Compiled& policy, const Ask& ask, base::MonotonicTime now);
+    /// nothing is taken then. `reason` is calls, concurrent, per_run or too_many_subjects. Where all places
+    /// are taken and the limits on them queue, the ticket waits(): rate and budget are taken, and the places
+    /// come in the order of asking. Dropping it leaves the queue.
+    Result<Ticket> take(const Compiled& policy, const Ask& ask, base::MonotonicTime now, Ready ready = {});
     /// For a batch: every call's rate and budget at once, or none. Concurrency is not reserved (a batch
     /// larger than it runs in turns): use enter() when each begins. A batch larger than a limit can ever let
     /// through at once is refused with retryable false.
     Result<std::vector<Ticket>> reserve(const Compiled& policy, std::span<const Ask> asks,
                                         base::MonotonicTime now);
-    /// Adds the concurrency part to a reserved ticket; once is enough.
-    Result<void> enter(const Compiled& policy, const Ask& ask, Ticket& ticket);
+    /// Adds the concurrency part to a reserved ticket, which may wait for it; once is enough.
+    Result<void> enter(const Compiled& policy, const Ask& ask, Ticket& ticket, Ready ready = {});
 
 private:
     struct State;

@@ -65,6 +65,7 @@ std::uint64_t Policy::revision() const noexcept {
 }
 
 Result<std::string> Policy::add_grant(Grant grant) {
+    if (grant.granted_by.empty()) grant.granted_by = kLocalPrincipal;
     return state_->grants.add(std::move(grant), state_->wall_now());
 }
 

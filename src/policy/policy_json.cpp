@@ -98,6 +98,12 @@ public:
         to = static_cast<Number>(read);
     }
 
+    void flag(const Value& value, const std::string& path, bool& to) {
+        if (!ok()) return;
+        if (!value.is_bool()) return fault(path, "wrong_type", "true or false is expected here.");
+        to = value.get_bool();
+    }
+
     void duration(const Value& value, const std::string& path, std::chrono::milliseconds& to) {
         constexpr std::uint64_t kYear = 365ULL * 24 * 3600 * 1000;
         std::uint64_t milliseconds = 0;
@@ -193,10 +199,13 @@ void read_window(Reader& reader, const Value& value, const std::string& path, Ti
 }
 
 void read_limits_of(Reader& reader, const Value& value, const std::string& path, UseLimits& to) {
-    static constexpr std::array<std::string_view, 4> kKnown{"concurrent", "calls", "window_ms", "per_run"};
+    static constexpr std::array<std::string_view, 5> kKnown{"concurrent", "queue", "calls", "window_ms",
+                                                            "per_run"};
     const auto member = [&](std::string_view name, const Value& one, const std::string& here) {
         if (name == "concurrent") {
             reader.number(one, here, to.concurrent);
+        } else if (name == "queue") {
+            reader.flag(one, here, to.queue);
         } else if (name == "calls") {
             reader.number(one, here, to.calls);
         } else if (name == "window_ms") {

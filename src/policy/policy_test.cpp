@@ -25,7 +25,7 @@ TEST(Policy, IsReplacedAsAWholeUnderANewRevision) {
     ASSERT_TRUE(policy.set(config));
     EXPECT_EQ(policy.revision(), 2u);
     EXPECT_EQ(policy.state().current()->revision(), 2u);
-    EXPECT_EQ(policy.get().rules.at(0).id, "rule-1");
+    EXPECT_EQ(policy.get().rules.at(0).id, policy.state().current()->deciding().at(0).id);
     // A call that began before is decided under what it began with.
     EXPECT_TRUE(before->deciding().empty());
 }

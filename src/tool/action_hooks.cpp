@@ -14,8 +14,13 @@ template <class T, class Call>
 Result<T> guarded(std::string_view hook, Call call) {
     try {
         return call();
+    } catch (const Error& thrown) {
+        return tl::unexpected(thrown);
     } catch (const std::exception& thrown) {
-        return fail(ErrorCode::exception, fmt::format("The tool's {} hook failed: {}", hook, thrown.what()),
+        const char* const words = thrown.what();
+        return fail(ErrorCode::exception,
+                    fmt::format("The tool's {} hook failed: {}", hook,
+                                words != nullptr ? words : "the exception has no message."),
                     {{"hook", hook}});
     } catch (...) {
         return fail(ErrorCode::caught,

@@ -96,6 +96,11 @@ private:
 
 }  // namespace
 
+void CallContext::start(std::string_view tool, Args args, std::function<void(Outcome)> done,
+                        std::stop_token /*also*/) {
+    done(call(tool, std::move(args)));
+}
+
 ToolReturn ToolBody::run(const Object&, CallContext&) {
     return tl::unexpected(nothing_to_run("The tool has no function to run."));
 }

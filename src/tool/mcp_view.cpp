@@ -1,7 +1,10 @@
 // views::mcp(): an outcome as MCP's CallToolResult. Text is written as it goes; the usual result, one short
 // text, costs one pass and one allocation.
+#include <algorithm>
+
 #include <callgate/views.h>
 
+#include "base/utf8.h"
 #include "json/text.h"
 #include "tool/blocks.h"
 
@@ -87,6 +90,75 @@ void put_success(json::TextSink& sink, std::string& out, const ToolResult& resul
     sink.put(']');
 }
 
+// From here on: a result that may hold bytes which are not UTF-8.
+
+constexpr std::string_view kReplaced =
+    "Callgate: this result holds bytes that are not UTF-8; in JSON each of them is shown as U+FFFD.";
+
+bool is_utf8(const Value& value);
+
+bool is_utf8(const Object& object) {
+    return std::ranges::all_of(object, [](const auto& member) {
+        return base::is_valid_utf8({member.key().data(), member.key().size()}) && is_utf8(member.value());
+    });
+}
+
+bool is_utf8(const Value& value) {
+    if (const auto* text = value.if_string()) return base::is_valid_utf8({text->data(), text->size()});
+    if (const auto* array = value.if_array())
+        return std::ranges::all_of(*array, [](const Value& one) { return is_utf8(one); });
+    const auto* const object = value.if_object();
+    return object == nullptr || is_utf8(*object);
+}
+
+Block bytes_as_they_are(std::string bytes, std::string uri, std::string mime_type) {
+    return Block::of_binary_resource(std::move(uri), std::move(bytes),
+                                     mime_type.empty() ? "application/octet-stream" : std::move(mime_type));
+}
+
+// Text that JSON cannot carry goes as bytes; false: something else in the block cannot be carried.
+bool make_carriable(Block& block, std::size_t number) {
+    if (block.kind == BlockKind::text && !base::is_valid_utf8(block.text)) {
+        block = bytes_as_they_are(std::move(block.text), "callgate:bytes/" + std::to_string(number), {});
+    } else if (block.kind == BlockKind::resource && block.data.empty() && !base::is_valid_utf8(block.text)) {
+        block = bytes_as_they_are(std::move(block.text), block.uri, block.mime_type);
+    }
+    return is_utf8(block.json) && base::is_valid_utf8(block.uri) && base::is_valid_utf8(block.name) &&
+           base::is_valid_utf8(block.mime_type);
+}
+
+[[gnu::cold]] std::string mcp_of_bytes(const Outcome& outcome) {
+    std::string out;
+    json::TextSink sink(out);
+    sink.put_token(R"({"content":[)");
+    if (!outcome.ok()) {
+        put_text_block(sink, model_text(outcome));
+        const Error* const error = outcome.error();
+        if (error != nullptr && !(base::is_valid_utf8(error->message) && is_utf8(error->details))) {
+            sink.put(',');
+            put_text_block(sink, kReplaced);
+        }
+        sink.put_token(R"(],"isError":true})");
+        sink.finish();
+        return out;
+    }
+    const ToolResult& result = outcome.data().result;
+    std::vector<Block> blocks = outcome.blocks();
+    bool carried = !result.structured || is_utf8(*result.structured);
+    for (std::size_t i = 0; i < blocks.size(); ++i) carried &= make_carriable(blocks[i], i);
+    if (!carried) blocks.push_back(Block::of_text(std::string(kReplaced)));
+    put_blocks(sink, out, blocks);
+    sink.put(']');
+    const bool object = result.value.is_object() && result.blocks.empty();
+    if (result.structured || object) {
+        sink.put_token(R"(,"structuredContent":)");
+        put_json(sink, out, json::write(result.structured ? *result.structured : result.value));
+    }
+    sink.put('}');
+    sink.finish();
+    return out;
+}
+
 }  // namespace
 
 [[gnu::hot]] std::string mcp(const Outcome& outcome) {
@@ -101,6 +173,9 @@ void put_success(json::TextSink& sink, std::string& out, const ToolResult& resul
         sink.put_token(R"(],"isError":true})");
     }
     sink.finish();
+    // Written for a byte that is not UTF-8, or the tool's own; rare either way.
+    if (out.find("\xEF\xBF\xBD") != std::string::npos) [[unlikely]]
+        return mcp_of_bytes(outcome);
     return out;
 }
 

@@ -14,6 +14,7 @@
 
 #include <callgate/result.h>
 
+#include "base/guard.h"
 #include "base/utf8.h"
 #include "json/text.h"
 
@@ -26,6 +27,12 @@ constexpr std::size_t kMaxFrames = 5;
 
 std::string bounded(std::string_view text, std::size_t max_bytes) {
     return json::valid_utf8(base::truncate_to_bytes(text, max_bytes));
+}
+
+// what() of a foreign exception may be null.
+std::string_view words_of(const std::exception& thrown) {
+    const char* const words = thrown.what();
+    return words != nullptr || !CALLGATE_GUARD(mute_exceptions) ? words : "The exception has no message.";
 }
 
 std::string readable(const char* mangled) {
@@ -55,7 +62,7 @@ void add_causes(const std::exception& thrown, Array& stack) {
         std::rethrow_if_nested(thrown);
     } catch (const std::exception& cause) {
         stack.emplace_back(
-            bounded(fmt::format("caused by {}: {}", type_name(&typeid(cause)), cause.what()), kMaxFrame));
+            bounded(fmt::format("caused by {}: {}", type_name(&typeid(cause)), words_of(cause)), kMaxFrame));
         add_causes(cause, stack);
     } catch (...) {
         stack.emplace_back(bounded(
@@ -90,10 +97,16 @@ TracedError::TracedError(const std::string& message, std::source_location where)
 ToolFailure failure_from_exception() {
     try {
         throw;
+    } catch (const Error& thrown) {
+        if (!CALLGATE_GUARD(thrown_errors_kept))
+            return {Error(ErrorCode::caught, thrown.message), Applied::maybe};
+        return {thrown, Applied::told};
+    } catch (const ToolFailure& thrown) {
+        return thrown;
     } catch (const std::exception& thrown) {
         Object details{{"exception_type", type_name(&typeid(thrown))}};
         if (Array stack = stack_of(thrown); !stack.empty()) details.emplace("stack", std::move(stack));
-        return {Error(ErrorCode::exception, bounded(thrown.what(), kMaxMessage), std::move(details)),
+        return {Error(ErrorCode::exception, bounded(words_of(thrown), kMaxMessage), std::move(details)),
                 Applied::told};
     } catch (...) {
         // Nobody meant this as an answer, so what it did is not known.

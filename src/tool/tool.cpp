@@ -19,6 +19,11 @@ std::shared_ptr<ToolBody> tuned(const std::shared_ptr<ToolBody>& body, Change ch
 
 }  // namespace
 
+Tool& Tool::version(std::string what) {
+    version_ = std::move(what);
+    return *this;
+}
+
 Tool& Tool::scopes(ScopeSet all) {
     contract.scopes = std::move(all);
     return *this;

@@ -30,6 +30,7 @@ public:
     RunMode mode() const noexcept override;
     ToolReturn run(const Object& arguments, CallContext& context) override;
     void start(std::shared_ptr<Attempt> attempt) override;
+    bool enters_later() const noexcept override { return body_->enters_later(); }
     bool has_preview() const noexcept override;
     Result<Preview> preview(const Object& arguments, CallContext& context) override;
     bool has_probe() const noexcept override;

@@ -274,6 +274,44 @@ TEST(McpView, AnErrorIsMarkedAsOne) {
               R"(call accordingly."}],"isError":true})");
 }
 
+TEST(McpView, TextThatIsNotUtf8IsCarriedByteForByte) {
+    const auto blob = [](const Value& item) {
+        return std::string(item.at("resource").at("blob").as_string());
+    };
+    const auto one = json::parse(mcp(success(Value("caf\xe9"))));
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->at("content").at(0).at("type"), "resource");
+    EXPECT_EQ(one->at("content").at(0).at("resource").at("mimeType"), "application/octet-stream");
+    EXPECT_EQ(blob(one->at("content").at(0)), "Y2Fm6Q==");
+    const ToolResult blocks(std::vector<Block>{Block::of_text("fine"), Block::of_text("\xff"),
+                                               Block::of_resource("file:///a", "\xfe", "text/plain")});
+    const auto three = json::parse(mcp(success(blocks)));
+    ASSERT_TRUE(three);
+    ASSERT_EQ(three->at("content").as_array().size(), 3u);
+    EXPECT_EQ(three->at("content").at(0).at("text"), "fine");
+    EXPECT_EQ(blob(three->at("content").at(1)), "/w==");
+    EXPECT_EQ(blob(three->at("content").at(2)), "/g==");
+    EXPECT_EQ(three->at("content").at(2).at("resource").at("uri"), "file:///a");
+}
+
+TEST(McpView, BytesThatHadToBeReplacedInsideJsonAreToldOf) {
+    const auto told = [](const std::string& text) {
+        const auto parsed = json::parse(text);
+        EXPECT_TRUE(parsed);
+        const Array& content = parsed->at("content").as_array();
+        return content.size() == 2 &&
+               std::string(content[1].at("text").as_string()).find("not UTF-8") != std::string::npos;
+    };
+    EXPECT_TRUE(told(mcp(success(Value(Object{{"a", "\xff"}})))));
+    EXPECT_TRUE(told(mcp(success(Value(Object{{"\xff", 1}})))));
+    ToolResult structured(Value("x"));
+    structured.structured = Object{{"a", Array{"\xff"}}};
+    EXPECT_TRUE(told(mcp(success(structured))));
+    EXPECT_TRUE(told(mcp(failure(Error(ErrorCode::tool_error, "bad \xff")))));
+    const std::string own = "a tool's own \xEF\xBF\xBD";
+    EXPECT_EQ(mcp(success(Value(own))), "{\"content\":[{\"type\":\"text\",\"text\":\"" + own + "\"}]}");
+}
+
 TEST(McpView, WhateverAToolReturnsTheTextIsJson) {
     for (const std::string& bytes :
          {std::string("\xff\xfe"), std::string(100'000, '"'), std::string(3, '\0')}) {

@@ -150,7 +150,13 @@ void Oracle::check_effects(const Outcome& outcome, const std::string& scope, std
     if (is_refusal(outcome.state()) && entered > 0) say("refused, but the tool was entered");
     if (!outcome.replayed() && outcome.attempts() != entered)
         say(fmt::format("{} attempts, but the tool was entered {} times", outcome.attempts(), entered));
-    if (entered == 0) return;
+    if (entered == 0) {
+        // Who obeys makes the call again under a new key: nothing of it may have happened under this one.
+        const bool reused = outcome.error() != nullptr && outcome.error()->code == ErrorCode::key_reused;
+        if (effectful && doubt && !reused && outcome.safe_new_key())
+            say("a new key is called safe, but what this one stands for may have happened");
+        return;
+    }
     if (effectful && maybe) {
         if (outcome.safe_new_key()) say("a new key is called safe, but the effect may have happened");
         if (outcome.state() == State::timed_out || outcome.state() == State::cancelled)

@@ -70,7 +70,8 @@ void Script::decide_approval() {
 }
 
 void Script::use_approval() {
-    auto all = must(ledger.approvals(dice.chance(85) ? std::optional(ApprovalState::approved) : std::nullopt));
+    auto all =
+        must(ledger.approvals(dice.chance(85) ? std::optional(ApprovalState::approved) : std::nullopt));
     if (all.empty()) return decide_approval();
     resume(dice.of(all), any_node());
 }

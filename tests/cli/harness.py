@@ -153,4 +153,5 @@ def main(usage):
     os.environ.pop("CALLGATE_LEDGER", None)
     with tempfile.TemporaryDirectory() as state:
         os.environ["XDG_STATE_HOME"] = state
+        os.environ["CALLGATE_TEST_STATE"] = state  # for programs of ours that would make one of their own
         unittest.main(argv=[sys.argv[0], *arguments])

@@ -7,11 +7,15 @@
 //     approval NUMBER JSON          one, with these arguments
 //     call NUMBER END               one that ended as succeeded, failed or ambiguous
 // At the end of its input it stops serving and lets the ledger go.
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <utility>
+
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/must.h"
@@ -44,6 +48,10 @@ int main(int argc, char** argv) {
     }
     SqliteOptions options;
     options.directory = argv[1];
+    options.kept.open_approvals.per_principal = options.kept.open_approvals.per_tenant = 1'000'000;
+    options.writer.hung_after = std::chrono::minutes(10);  // the machine may have better things to do
+    // Whoever runs the tests decides, without a signature, unless told otherwise.
+    if (std::getenv("LEDGER_OWNER_NO_OPERATOR") == nullptr) options.operator_uids.push_back(::getuid());
     auto opened = SqliteLedger::open(std::move(options));
     if (!opened) return complain(opened.error());
     SqliteLedger& owned = **opened;

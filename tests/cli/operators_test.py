@@ -552,6 +552,165 @@ class OperatorsAtATerminal(LedgerTest):
         self.assertEqual(process.wait(), 0)
         self.assertEqual([self.approval(n)["state"] for n in (1, 2, 3)], ["pending", "approved", "pending"])
 
+    def test_watch_asks_about_one_that_came_while_another_was_asked(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        owner.end()
+        process, main = self.start("approvals", "watch")
+        self.until(main, "[q]uit? ")
+        # Nobody owns the ledger while the person thinks; somebody comes, asks, and goes.
+        other = self.own()
+        other.do("approvals 2 1")
+        other.end()
+        os.write(main, b"s\n")
+        self.assertIn(approval_id(2), self.until(main, "[q]uit? "))
+        os.write(main, b"q\n")
+        self.assertEqual(process.wait(), 0)
+
+    def test_a_call_that_asks_lets_go_of_the_ledger_while_a_person_thinks(self):
+        process, main = self.start("call", "send_mail", '{"to": ["ada@example.org"], "subject": "Hi"}')
+        self.until(main, "Approve? [y/N] ")
+        other = self.own()
+        other.do("approvals 2 1")
+        self.assertEqual(len(self.json("approvals", "list")["approvals"]), 2)
+        other.end()
+        os.write(main, b"y\n")
+        self.until(main, "sent 'Hi' to ada@example.org")
+        self.assertEqual(process.wait(), 0)
+
+    def test_a_call_that_asks_goes_on_with_what_somebody_else_decided(self):
+        process, main = self.start("call", "send_mail", '{"to": ["ada@example.org"], "subject": "Hi"}')
+        self.until(main, "Approve? [y/N] ")
+        (waits,) = self.json("approvals", "list")["approvals"]
+        self.json("approvals", "deny", waits["id"], "--yes")
+        os.write(main, b"y\n")
+        self.until(main, "A person refused this call.")
+        self.assertEqual(process.wait(), 3)
+
+    def test_the_first_ctrl_c_ends_the_question_of_a_call(self):
+        process, main = self.start("call", "send_mail", '{"to": ["ada@example.org"], "subject": "Hi"}')
+        self.until(main, "Approve? [y/N] ")
+        process.send_signal(signal.SIGINT)
+        shown = self.until(main, "--resume")
+        self.assertIn("callgate approvals approve", shown)
+        self.assertEqual(process.wait(), 4)
+        self.assertEqual(len(self.json("approvals", "list")["approvals"]), 1)
+
+    def start_with_key(self, *arguments):
+        """As start(), at a controlling terminal of its own, where a passphrase is asked for."""
+        try:
+            main, side = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal can be opened here: {error}")
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+        def own_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        process = subprocess.Popen(
+            [harness.binary, *map(str, arguments)],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", "XDG_CONFIG_HOME": str(self.dir / "config")},
+            preexec_fn=own_terminal,
+        )
+        os.close(side)
+        self.addCleanup(os.close, main)
+        return process, main
+
+    def enroll(self, *typed):
+        process, main = self.start_with_key("operator", "enroll")
+        shown = ""
+        for prompt, answer in typed:
+            shown += self.until(main, prompt)
+            os.write(main, answer + b"\n")
+        with contextlib.suppress(OSError):
+            while block := os.read(main, 65536):
+                shown += block.decode()
+        return process.wait(), shown
+
+    def test_a_risky_call_needs_the_signature_of_a_person(self):
+        os.environ["LEDGER_OWNER_NO_OPERATOR"] = "1"
+        self.addCleanup(os.environ.pop, "LEDGER_OWNER_NO_OPERATOR")
+        owner = self.own()
+        owner.do("approvals 1 3")
+        # Any program can do this as the same user.
+        digest = self.approval(1)["digest"]
+        ran = self.verb("approvals", "approve", approval_id(1), "--yes", "--digest", digest)
+        self.assertEqual((ran.code, ran.out), (1, ""), ran)
+        self.assertIn("callgate operator enroll", ran.err)
+        code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))
+        self.assertEqual(code, 0, shown)
+        self.assertNotIn("correct horse", shown)
+        self.assertEqual(os.stat(self.dir / "config/callgate/operator.key").st_mode & 0o777, 0o600)
+        process, main = self.start_with_key("approvals", "approve", approval_id(1), "--ledger", self.ledger)
+        self.until(main, "Approve it? [y/N] ")
+        os.write(main, b"y\n")
+        self.until(main, "Passphrase of your operator key: ")
+        os.write(main, b"correct horse\n")
+        self.until(main, "approved")
+        self.assertEqual(process.wait(), 0)
+        (vote,) = self.approval(1)["votes"]
+        self.assertEqual(vote["assurance"], "A2")
+        self.assertTrue(vote["key"].startswith(f"operator-{os.getuid()}+"))
+        # With another passphrase, nothing is signed.
+        process, main = self.start_with_key("approvals", "approve", approval_id(2), "--ledger", self.ledger)
+        self.until(main, "Approve it? [y/N] ")
+        os.write(main, b"y\n")
+        self.until(main, "Passphrase of your operator key: ")
+        os.write(main, b"wrong\n")
+        self.until(main, "not the one")
+        self.assertNotEqual(process.wait(), 0)
+        self.assertEqual(self.approval(2)["state"], "pending")
+
+    def test_watch_asks_for_the_passphrase_once(self):
+        os.environ["LEDGER_OWNER_NO_OPERATOR"] = "1"
+        self.addCleanup(os.environ.pop, "LEDGER_OWNER_NO_OPERATOR")
+        owner = self.own()
+        owner.do("approvals 1 2")
+        code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))
+        self.assertEqual(code, 0, shown)
+        process, main = self.start_with_key("approvals", "watch", "--ledger", self.ledger)
+        self.until(main, "[q]uit? ")
+        os.write(main, b"a\n")
+        self.until(main, "Passphrase of your operator key: ")
+        os.write(main, b"correct horse\n")
+        self.until(main, "[q]uit? ")
+        os.write(main, b"a\n")
+        self.assertNotIn("Passphrase", self.until(main, "approved"))
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        self.assertEqual([self.approval(n)["state"] for n in (1, 2)], ["approved", "approved"])
+
+    def test_another_key_needs_the_passphrase_of_the_one_before(self):
+        code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))
+        self.assertEqual(code, 0, shown)
+        before = (self.dir / "config/callgate/operator.key").read_text()
+        code, shown = self.enroll(("present key: ", b"wrong horse"))
+        self.assertEqual(code, 1, shown)
+        self.assertEqual((self.dir / "config/callgate/operator.key").read_text(), before)
+        code, shown = self.enroll(
+            ("present key: ", b"correct horse"), ("New passphrase: ", b"battery staple"), ("again: ", b"battery staple")
+        )
+        self.assertEqual(code, 0, shown)
+        self.assertNotEqual((self.dir / "config/callgate/operator.key").read_text(), before)
+
+    def test_a_passphrase_is_typed_at_a_terminal_or_not_at_all(self):
+        env = {**os.environ, "XDG_CONFIG_HOME": str(self.dir / "config")}
+        ran = subprocess.run(
+            [harness.binary, "operator", "enroll"],
+            input=b"correct horse\ncorrect horse\n",
+            capture_output=True,
+            env=env,
+            start_new_session=True,
+            timeout=60,
+        )
+        self.assertEqual(ran.returncode, 2, ran)
+        self.assertIn(b"terminal", ran.stderr)
+        self.assertFalse((self.dir / "config").exists())
+
     def test_watch_tells_all_that_are_pending_oldest_first(self):
         owner = self.own()
         owner.do("approvals 1 2500")

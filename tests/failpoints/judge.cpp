@@ -196,6 +196,7 @@ private:
         }
         ledger::SqliteOptions options;
         options.directory = directory;
+        options.watch_past = false;  // a copy of one that lives
         const auto opened = ledger::SqliteLedger::open(std::move(options));
         // The key may have been changed after the backup was made; then it has to be restored, too.
         if (!opened && opened.error().details.at("reason") != "key_mismatch")

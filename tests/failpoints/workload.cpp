@@ -20,6 +20,7 @@
 #include "ledger/blocking_waiter.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/faulty_vfs.h"
+#include "ledger/sqlite/restore.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/faulty_file_ops.h"
 #include "os/fd.h"
@@ -107,6 +108,7 @@ public:
         step([this] { (void)runtime_->reconcile(); });
         step([this] { call("unsafe", "later"); });
         close();
+        restore_one();
         work_in_memory();
         keep_secrets();
     }
@@ -310,6 +312,24 @@ private:
         if (calls && !calls->empty()) (void)ledger_->erase_payloads(calls->back().call_id, "alice");
         (void)ledger_->rotate_audit_key("alice");
         (void)ledger_->archive_audit({}, {});
+    }
+
+    /// Another ledger, of which an operator says that it was put back together with its mark.
+    void restore_one() {
+        const auto options = [this] {
+            ledger::SqliteOptions made;
+            made.directory = place_.directory + "/restored-one";
+            made.clock = clock_;
+            made.files = files_;
+            made.vfs = vfs_.name();
+            made.while_closing = kLongest;
+            return made;
+        };
+        if (!SqliteLedger::open(options())) return;
+        ledger::RestoreOrder order;
+        order.anyway = true;
+        order.by = "alice";
+        (void)SqliteLedger::restore(options(), order);
     }
 
     /// The ledger in memory has failpoints, too; here nothing must survive, only nothing may happen twice.

@@ -1,6 +1,8 @@
 #include "ledger/audit/anchor.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 
@@ -112,6 +114,45 @@ Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& pa
             ++out.torn;
     }
     return out;
+}
+
+Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::string& path,
+                                                std::string_view origin, std::uint64_t max_bytes) {
+    constexpr std::uint64_t kAtOnce = 256u << 10;
+    const auto file = files.open(path, os::OpenMode::read);
+    if (!file && os::error_number(file.error()) == ENOENT) return std::nullopt;
+    if (!file) return tl::unexpected(file.error());
+    const auto info = files.stat(*file);
+    if (!info) return tl::unexpected(info.error());
+    std::string text;  // from `begin` on, without the lines that were looked at
+    for (std::uint64_t begin = info->size; begin > 0 && info->size - begin < max_bytes;) {
+        const std::uint64_t size = std::min(kAtOnce, begin);
+        begin -= size;
+        std::string piece(size, '\0');
+        for (std::size_t done = 0; done < size;) {
+            const auto read = files.pread(*file, std::span(piece).subspan(done), begin + done);
+            if (!read && os::error_number(read.error()) == EINTR) continue;
+            if (!read) return tl::unexpected(read.error());
+            if (*read == 0) return std::nullopt;  // it was cut meanwhile
+            done += *read;
+        }
+        text.insert(0, piece);
+        // A line counts if its end is there; the first one here may have begun further up.
+        for (std::size_t end = text.rfind('\n'); end != std::string::npos && end > 0;) {
+            const std::size_t before = text.rfind('\n', end - 1);
+            if (before == std::string::npos && begin > 0) break;
+            const std::size_t first = before == std::string::npos ? 0 : before + 1;
+            const auto note = read_checkpoint_line(std::string_view(text).substr(first, end - first));
+            if (note) {
+                const auto checkpoint = parse_checkpoint(*note);
+                if (checkpoint && checkpoint->checkpoint.origin == origin) return checkpoint->checkpoint;
+            }
+            text.resize(first);
+            end = before;
+        }
+        if (text.size() > 2 * kMaxNoteBytes) text.clear();  // no line of ours is that long
+    }
+    return std::nullopt;
 }
 
 Result<void> WitnessCommand::submit(std::string_view note) {

@@ -9,12 +9,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <callgate/error.h>
 
+#include "ledger/audit/checkpoint.h"
 #include "os/file_ops.h"
 #include "os/process.h"
 
@@ -53,6 +55,11 @@ struct AnchoredNotes {
 /// What an anchor file holds. As os::read_file; a file that is missing is an error, an empty one is not.
 Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& path,
                                        std::size_t max_bytes = 256u << 20);
+
+/// The checkpoint that was put last into an anchor file for the log of this origin; nothing where there is
+/// none, or no such file. Reads from the file's end, at most `max_bytes`.
+Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::string& path,
+                                                std::string_view origin, std::uint64_t max_bytes = 64u << 20);
 
 /// A command that is given the note on its standard input, once per checkpoint, and says with exit code 0
 /// that it has it. Never through a shell.

@@ -70,6 +70,7 @@ private:
 int severity_of(const EventView& view) {
     const std::string type = view.text(Member::type);
     if (type == "tool_call.unknown") return 8;
+    if (type == "approval.tampered") return 9;
     if (type == "gate.denied" || type == "gate.hard_blocked" || type == "audit.gap") return 7;
     if (view.raw(Member::outcome) == "failure") return 5;
     return view.raw(Member::risk) == "critical" || view.raw(Member::risk) == "high" ? 4 : 2;

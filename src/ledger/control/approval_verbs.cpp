@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -5,15 +6,39 @@
 #include <fmt/format.h>
 
 #include "ledger/control/row_views.h"
+#include "ledger/control/signed_vote.h"
 #include "ledger/control/verbs.h"
+#include "ledger/operators.h"
 
 namespace callgate::ledger {
 namespace {
 
 constexpr std::size_t kDigestDigits = 64;
+constexpr std::size_t kLongestKey = 256;
+constexpr std::size_t kLongestSignature = 128;
+
+tl::unexpected<Error> own_request(const Approval& approval) {
+    return fail(ErrorCode::denied,
+                fmt::format("Approval {} was asked for by '{}', and that is you: somebody else must decide "
+                            "it. To withdraw the request, revoke it.",
+                            approval.id, approval.requester),
+                {{"reason", "self_approval"}, {"approval_id", approval.id}});
+}
+
+// Better told here, where it can be said what to do, than by the rule that would refuse it.
+tl::unexpected<Error> needs_signature(const Approval& approval) {
+    return fail(ErrorCode::denied,
+                fmt::format("Approval {} needs a person's decision ({}), and any program that runs as you "
+                            "could have sent this one ({}). Sign it: `callgate operator enroll` makes your "
+                            "key, once, and `callgate approvals approve` then asks for its passphrase. Or "
+                            "let the host's configuration name you as an operator.",
+                            approval.id, to_string(approval.assurance_needed), to_string(Assurance::a1)),
+                {{"reason", "assurance_too_low"}, {"approval_id", approval.id}, {"sign", true}});
+}
 
 Value shown(const Approval& approval, const Asked& asked) {
-    return {{"approval", to_json(approval, asked.operations.approval_time())}};
+    return {{"approval", to_json(approval, asked.operations.approval_time())},
+            {"your_assurance", to_string(assurance_of(asked.asker.uid, asked.operations.operator_uids()))}};
 }
 
 // Counts are of one owner's life, and the next one begins anew.
@@ -23,7 +48,7 @@ std::string version_of(Asked& asked) {
 
 Result<Value> list(Asked& asked) {
     ApprovalQuery query;
-    query.state = choice(asked.members, "state", ApprovalState::revoked);
+    query.state = choice(asked.members, "state", ApprovalState::superseded);
     query.before = asked.members.text_or("before", {});
     const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
@@ -58,6 +83,11 @@ Result<Value> vote(Asked& asked) {
     const std::string digest = yes ? asked.members.text("digest", kDigestDigits)
                                    : asked.members.text_or("digest", {}, kDigestDigits);
     const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
+    SignedVote signature;
+    signature.key = asked.members.text_or("key", {}, kLongestKey);
+    signature.signature = asked.members.text_or("signature", {}, kLongestSignature);
+    signature.succession =
+        asked.members.texts_or_none("succession", kMostSuccessions, kLongestKey + kLongestSignature);
     if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
     const auto approval = find_approval(asked, id);
     if (!approval) return tl::unexpected(approval.error());
@@ -69,9 +99,23 @@ Result<Value> vote(Asked& asked) {
                     {{"reason", "digest_mismatch"}, {"approval_id", approval->id}});
     Vote vote;
     vote.approver = asked.asker.name;
-    vote.assurance = Assurance::a2;
+    vote.assurance = assurance_of(asked.asker.uid, asked.operations.operator_uids());
     vote.approve = yes;
     vote.reason = with_origin(reason, asked.asker);
+    vote.uid = asked.asker.uid;
+    const auto own = is_own_request(approval->requester, asked.asker.uid);
+    if (!own) return tl::unexpected(own.error());
+    if (*own) return own_request(*approval);
+    if (!signature.signature.empty()) {
+        auto checked = check_signature(asked.operations, asked.asker, *approval, yes, signature, asked.told);
+        if (!checked) return tl::unexpected(std::move(checked.error()));
+        vote.assurance = std::max(vote.assurance, Assurance::a2);
+        vote.key = signature.key;
+        vote.signature = signature.signature;
+    } else if (yes && approval->state == ApprovalState::pending && vote.assurance < Assurance::a2 &&
+               approval->assurance_needed >= Assurance::a2) {
+        return needs_signature(*approval);
+    }
     vote.at = asked.clock.wall_now();
     const auto voted = cast_vote(asked.ledger, approval->id, std::move(vote), asked.told);
     if (!voted) return tl::unexpected(voted.error());
@@ -93,9 +137,10 @@ Result<Value> revoke(Asked& asked) {
 }  // namespace
 
 std::span<const Verb> approval_verbs() noexcept {
+    constexpr auto writes = Verb::Length::writes;
     static constexpr std::array kVerbs = {Verb{"approvals.list", list}, Verb{"approvals.version", version},
-                                          Verb{"approvals.show", show}, Verb{"approvals.vote", vote},
-                                          Verb{"approvals.revoke", revoke}};
+                                          Verb{"approvals.show", show}, Verb{"approvals.vote", vote, writes},
+                                          Verb{"approvals.revoke", revoke, writes}};
     return kVerbs;
 }
 

@@ -34,9 +34,10 @@ std::optional<Error> if_archived(AuditReader& reader, std::uint64_t sequence) {
     if (!head || !*head) return std::nullopt;
     const auto note = parse_checkpoint((*head)->note);
     if (!note || sequence > note->checkpoint.size) return std::nullopt;
-    return Error(ErrorCode::denied,
-                 fmt::format("Event {} is archived. `callgate audit segments` says in which file it is.", sequence),
-                 {{"reason", "archived"}, {"sequence", sequence}, {"archived", note->checkpoint.size}});
+    return Error(
+        ErrorCode::denied,
+        fmt::format("Event {} is archived. `callgate audit segments` says in which file it is.", sequence),
+        {{"reason", "archived"}, {"sequence", sequence}, {"archived", note->checkpoint.size}});
 }
 
 // An event that cannot be read is told with its bytes: somebody looks for a reason.
@@ -388,11 +389,11 @@ std::span<const Verb> audit_verbs() noexcept {
                                           Verb{"audit.export", export_all, lengthy},
                                           Verb{"audit.prove", prove},
                                           Verb{"audit.prove_growth", prove_growth},
-                                          Verb{"audit.checkpoint", checkpoint},
+                                          Verb{"audit.checkpoint", checkpoint, writes},
                                           Verb{"audit.segments", segments},
-                                          Verb{"audit.erase", erase, quick, owner},
+                                          Verb{"audit.erase", erase, writes, owner},
                                           Verb{"audit.archive", archive, lengthy, process},
-                                          Verb{"audit.rotate_key", rotate_key, quick, process}};
+                                          Verb{"audit.rotate_key", rotate_key, writes, process}};
     return kVerbs;
 }
 

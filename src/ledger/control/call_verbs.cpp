@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
-#include "ledger/blocking_waiter.h"
 #include "ledger/audit/reader.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/control/row_views.h"
 #include "ledger/control/verbs.h"
 
@@ -102,7 +102,7 @@ Result<Value> resolve(Asked& asked) {
 
 std::span<const Verb> call_verbs() noexcept {
     static constexpr std::array kVerbs = {Verb{"calls.list", list}, Verb{"calls.show", show},
-                                          Verb{"calls.resolve", resolve}};
+                                          Verb{"calls.resolve", resolve, Verb::Length::writes}};
     return kVerbs;
 }
 

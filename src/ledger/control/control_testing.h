@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,6 +87,21 @@ public:
     }
     Result<Object> audit_segments() override { return Object{{"archived", 0}, {"segments", Array{}}}; }
 
+    std::vector<uid_t> operator_uids() override { return operators; }
+    Result<std::optional<std::string>> operator_key(uid_t uid) override {
+        const auto found = keys.find(uid);
+        return found == keys.end() ? std::nullopt : std::optional(found->second);
+    }
+    Result<void> set_operator_key(uid_t uid, std::string_view vkey, AuditEvent& event) override {
+        keys[uid] = vkey;
+        Reply reply;
+        BlockingWaiter waiter;
+        if (ledger_.record(event, reply, waiter) == Io::pending) waiter.wait();
+        return {};
+    }
+
+    std::vector<uid_t> operators{1000};
+    std::map<uid_t, std::string> keys;
     std::function<Result<Object>(const WorkProgress&)> on_check;  ///< set while nothing runs
     const MemoryAudit* log = nullptr;                             ///< the audit, where there is one
 

@@ -39,7 +39,9 @@ Array votes_json(const Approval& approval) {
                          {"approve", vote.approve},
                          {"assurance", to_string(vote.assurance)},
                          {"reason", vote.reason},
-                         {"at", iso_utc(vote.at)}});
+                         {"at", iso_utc(vote.at)},
+                         {"uid", vote.uid < 0 ? Value() : Value(vote.uid)},
+                         {"key", vote.key}});
     return votes;
 }
 
@@ -85,6 +87,7 @@ Object to_json(const Approval& approval, base::WallTime now) {
     out["task_id"] = approval.task_id;
     out["step_id"] = approval.step_id;
     out["consumed_by"] = approval.consumed_by;
+    out["superseded_by"] = approval.superseded_by;
     return out;
 }
 

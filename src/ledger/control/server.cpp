@@ -112,6 +112,7 @@ ControlServer::ControlServer(ControlService& service, const base::Clock& clock, 
       listening_(std::move(listening)),
       wake_(std::move(wake)),
       quick_(options_.quick_threads),
+      writing_(options_.writing_threads),
       lengthy_(options_.lengthy_threads) {}
 
 ControlServer::~ControlServer() {
@@ -125,6 +126,7 @@ void ControlServer::stop() {
     thread_.join();
     // Not even a verb that nobody waits for any more may outlive the ledger.
     quick_.stop();
+    writing_.stop();
     lengthy_.stop();
     connections_.clear();
 }
@@ -368,7 +370,9 @@ void ControlServer::write_to(Connection& connection) {
 void ControlServer::begin(Connection& connection, Object request) {
     auto exchange = std::make_shared<Exchange>();
     connection.running = exchange;
-    WorkThreads& threads = ControlService::takes_long(request) ? lengthy_ : quick_;
+    using Takes = ControlService::Takes;
+    const Takes takes = ControlService::takes(request);
+    WorkThreads& threads = takes == Takes::long_work ? lengthy_ : takes == Takes::a_write ? writing_ : quick_;
     threads.run([this, id = connection.id, request = std::move(request), asker = connection.asker,
                  exchange = std::move(exchange)] { run_verb(id, request, asker, *exchange); });
 }
@@ -405,7 +409,8 @@ void ControlServer::run_verb(std::uint64_t connection, const Object& request, co
             result = tl::unexpected(ending());
         answer = result ? good_answer(std::move(*result)) : bad_answer(result.error());
     } catch (const std::exception& error) {
-        answer = bad_answer({ErrorCode::internal, fmt::format("The verb failed: {}.", error.what())});
+        const std::string_view words = error.what() != nullptr ? error.what() : "no message";
+        answer = bad_answer({ErrorCode::internal, fmt::format("The verb failed: {}.", words)});
     }
     std::string text = json::write(answer);
     if (const std::size_t most = answer_limits().max_bytes; text.size() > most) {

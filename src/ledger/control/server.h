@@ -42,7 +42,8 @@ struct ControlOptions {
     mode_t permissions = 0600;  ///< of the socket; others reach it only if this and the directory let them
     std::size_t max_connections = 64;
     std::size_t max_connections_per_user = 24;  ///< so that none of several keeps the others out
-    std::size_t quick_threads = 2;
+    std::size_t quick_threads = 2;              ///< for what only reads
+    std::size_t writing_threads = 2;            ///< for what writes, and may have to wait for the disk
     std::size_t lengthy_threads = 2;
     std::chrono::milliseconds request_timeout{60'000};  ///< from the last answer to the whole next request
     std::chrono::milliseconds answer_timeout{30'000};   ///< for a peer to take an answer
@@ -127,6 +128,7 @@ private:
         std::atomic<std::uint64_t> connections{0}, refused{0}, requests{0}, faulty{0}, timed_out{0};
     } counts_;
     WorkThreads quick_;
+    WorkThreads writing_;
     WorkThreads lengthy_;
     std::thread thread_;
 };

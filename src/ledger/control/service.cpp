@@ -1,5 +1,5 @@
-#include "ledger/blocking_waiter.h"
 #include "ledger/control/service.h"
+#include "ledger/blocking_waiter.h"
 
 #include <array>
 #include <utility>
@@ -78,9 +78,10 @@ ControlService::ControlService(Ledger& ledger, Operations& operations, const bas
       told_(std::move(told)),
       incarnation_(fmt::format("{}-{}", ::getpid(), clock.monotonic_now().time_since_epoch().count())) {}
 
-bool ControlService::takes_long(const Object& request) noexcept {
+ControlService::Takes ControlService::takes(const Object& request) noexcept {
     const Verb* verb = find_verb(request);
-    return verb != nullptr && verb->length == Verb::Length::lengthy;
+    if (verb == nullptr || verb->length == Verb::Length::quick) return Takes::a_moment;
+    return verb->length == Verb::Length::writes ? Takes::a_write : Takes::long_work;
 }
 
 Result<Value> ControlService::answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile) {

@@ -42,8 +42,9 @@ public:
     /// unknown_verb | version}, denied {reason: owner_only | not_allowed | digest_mismatch | not_found …}.
     Result<Value> answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile = {});
 
-    /// It reads the whole ledger, or more; quick ones should not have to wait behind it.
-    static bool takes_long(const Object& request) noexcept;
+    /// Quick ones should not have to wait behind one that reads the whole ledger, or one that writes.
+    enum class Takes : std::uint8_t { a_moment, a_write, long_work };
+    static Takes takes(const Object& request) noexcept;
 
 private:
     Ledger& ledger_;

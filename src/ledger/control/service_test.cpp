@@ -268,10 +268,10 @@ TEST(ControlService, WhatMakesFilesIsForTheUserThatTheProcessRunsAs) {
     EXPECT_EQ(desk.refusal({{"verb", "ledger.gc"}}), "answered") << "the ledger is still theirs";
 }
 
-TEST(ControlService, KnowsWhichVerbsTakeLong) {
-    EXPECT_TRUE(ControlService::takes_long({{"verb", "ledger.check"}}));
-    EXPECT_FALSE(ControlService::takes_long({{"verb", "approvals.vote"}}));
-    EXPECT_FALSE(ControlService::takes_long({{"verb", "frobnicate"}}));
+TEST(ControlService, KnowsWhichVerbsTakeLongAndWhichWrite) {
+    EXPECT_EQ(ControlService::takes({{"verb", "ledger.check"}}), ControlService::Takes::long_work);
+    EXPECT_EQ(ControlService::takes({{"verb", "frobnicate"}}), ControlService::Takes::a_moment);
+    EXPECT_EQ(ControlService::takes({{"verb", "approvals.vote"}}), ControlService::Takes::a_write);
 }
 
 }  // namespace

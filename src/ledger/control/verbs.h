@@ -35,7 +35,8 @@ struct Asked {
 };
 
 struct Verb {
-    enum class Length : bool { quick, lengthy };
+    /// `writes`: it may have to wait for the disk, so that those which only read do not wait behind it.
+    enum class Length : std::uint8_t { quick, writes, lengthy };
     /// `process`: of those whose ledger it is, only the user that the process runs as, and root.
     enum class For : std::uint8_t { everyone, owner, process };
 

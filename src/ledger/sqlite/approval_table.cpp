@@ -1,7 +1,11 @@
 #include "ledger/sqlite/approval_table.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "ledger/sqlite/codec.h"
 #include "ledger/sqlite/columns.h"
@@ -14,7 +18,7 @@ constexpr std::string_view kPurpose = "approval";
 
 constexpr std::string_view kColumns =
     "id, state, created_at, expires_at, consumed_by, body, digest, tenant, "
-    "requester";
+    "requester, superseded_by, n, tool, request_hash, seq, mac";
 
 std::string select(std::string_view rest) {
     return "SELECT " + std::string(kColumns) + " FROM approvals " + std::string(rest);
@@ -22,6 +26,11 @@ std::string select(std::string_view rest) {
 
 ApprovalTime approval_time(std::int64_t micros) {
     return ApprovalTime(std::chrono::microseconds(micros));
+}
+
+/// A null is not the zero or the empty text that it would be read as.
+bool has_all(const Statement& row, std::initializer_list<int> columns) {
+    return std::ranges::none_of(columns, [&](int column) { return row.is_null(column); });
 }
 
 std::optional<Assurance> assurance_from_string(std::string_view text) {
@@ -43,25 +52,51 @@ base::Sha256Digest hash_of_request(std::string_view tenant, std::string_view req
     return hash.finish();
 }
 
+tl::unexpected<Error> tampered_approval(std::string_view id) {
+    return fail(ErrorCode::ledger_unavailable,
+                fmt::format("The record of approval {} in the ledger's file is not what this program wrote: "
+                            "somebody changed it. It is not used. Find out who can write that file, run "
+                            "`callgate ledger check`, and make the call again to ask anew.",
+                            id),
+                {{"reason", "tampered"}, {"approval_id", id}});
+}
+
+bool is_tampered(const Error& error) {
+    const Value* reason = error.details.if_contains("reason");
+    return reason != nullptr && reason->is_string() && reason->get_string() == "tampered";
+}
+
 Result<void> ApprovalTable::prepare(Access access) {
     Preparing all(*database_);
     all.add(find_, select("WHERE id = ?1"));
     all.add(by_call_, select("WHERE id = (SELECT approval_id FROM approval_calls WHERE call_id = ?1)"));
     all.add(open_for_, select("WHERE request_hash = ?1 ORDER BY n DESC LIMIT 1"));
     all.add(votes_,
-            "SELECT approver, approve, assurance, reason, at FROM votes WHERE approval_id = ?1 ORDER "
-            "BY n");
+            "SELECT approver, approve, assurance, reason, at, n, event_seq, event_hash, mac, uid, key, "
+            "signature FROM votes WHERE "
+            "approval_id = ?1 ORDER BY n");
     all.add(count_,
             "SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved') AND expires_at > ?1");
     if (access == Access::read_only) return all.done();
+    all.add(count_of_principal_,
+            "SELECT count(*) FROM (SELECT 1 FROM approvals WHERE tenant = ?1 AND requester = ?4 AND state IN "
+            "('pending', 'approved') AND expires_at > ?2 LIMIT ?3)");
+    all.add(count_of_tenant_,
+            "SELECT count(*) FROM (SELECT 1 FROM approvals WHERE tenant = ?1 AND state IN ('pending', "
+            "'approved') AND expires_at > ?2 LIMIT ?3)");
     all.add(insert_,
             "INSERT INTO approvals(id, tenant, requester, tool, digest, request_hash, state, created_at, "
-            "expires_at, consumed_by, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+            "expires_at, consumed_by, body, n, seq, mac) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+            "?11, ?12, ?13, ?14)");
+    all.add(rest_, "SELECT n, request_hash, body FROM approvals WHERE id = ?1");
     all.add(join_, "INSERT INTO approval_calls(call_id, approval_id) VALUES(?1, ?2) ON CONFLICT DO NOTHING");
-    all.add(update_, "UPDATE approvals SET state = ?2, consumed_by = ?3 WHERE id = ?1 AND state = ?4");
+    all.add(update_,
+            "UPDATE approvals SET state = ?2, consumed_by = ?3, superseded_by = ?5, seq = ?6, mac = "
+            "?7 WHERE id = ?1 AND state = ?4");
     all.add(vote_,
-            "INSERT INTO votes(approval_id, n, approver, approve, assurance, reason, at) VALUES(?1, "
-            "?2, ?3, ?4, ?5, ?6, ?7)");
+            "INSERT INTO votes(approval_id, n, approver, approve, assurance, reason, at, event_seq, "
+            "event_hash, mac, uid, key, signature) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+            "?13)");
     all.add(old_, "SELECT id FROM approvals WHERE expires_at <= ?1 LIMIT ?2");
     all.add(drop_, "DELETE FROM approvals WHERE id = ?1");
     all.add(drop_votes_, "DELETE FROM votes WHERE approval_id = ?1");
@@ -69,45 +104,81 @@ Result<void> ApprovalTable::prepare(Access access) {
     return all.done();
 }
 
-Result<void> ApprovalTable::load_votes(Approval& approval) {
+Result<std::string> ApprovalTable::load_votes(Approval& approval, bool& intact) {
+    std::string macs;
     votes_.bind(1, approval.id);
     for (;;) {
         auto found = votes_.step();
         if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return {};
+        if (!*found) return macs;
+        const std::size_t n = approval.votes.size();
         Vote& vote = approval.votes.emplace_back();
         vote.approver = votes_.text(0);
         vote.approve = votes_.integer(1) != 0;
         const auto assurance = assurance_from_string(votes_.text(2));
-        if (!assurance) {
-            votes_.reset();
-            return damaged_record("a vote");
-        }
-        vote.assurance = *assurance;
+        vote.assurance = assurance.value_or(Assurance::a1);
         vote.reason = votes_.text(3);
         vote.at = approval_time(votes_.integer(4));
+        vote.uid = votes_.is_null(9) ? -1 : votes_.integer(9);
+        vote.key = votes_.text(10);
+        vote.signature = votes_.text(11);
+        AuditMark mark;
+        mark.sequence = static_cast<std::uint64_t>(votes_.integer(6));
+        const bool plain = votes_.integer(1) == (vote.approve ? 1 : 0) && assurance &&
+                           votes_.integer(5) == static_cast<std::int64_t>(n) &&
+                           has_all(votes_, {6, 9, 10, 11}) && copy_bytes(votes_.blob(7), mark.hash);
+        intact = intact && plain && same_mac(macs_.of_vote(approval, n, vote, mark), votes_.blob(8));
+        macs.append(votes_.blob(8));
     }
 }
 
 Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
-    const std::string_view id = row.text(0);
+    const std::string id(row.text(0));
     const auto state = approval_state_from_string(row.text(1));
     auto plain = base::unseal(*key_, kPurpose, id, row.blob(5));
-    if (!plain) return tl::unexpected(std::move(plain.error()));
+    if (!plain) return tampered_approval(id);
     auto approval = decode_approval(*plain);
     if (!approval) return approval;
     // The columns it was found by must be those of what was sealed: nobody can hang it under another name.
     if (!state || approval->id != id || approval->digest != row.text(6) || approval->tenant != row.text(7) ||
-        approval->requester != row.text(8)) {
-        return damaged_record("an approval");
+        approval->requester != row.text(8) || approval->tool != row.text(11)) {
+        return tampered_approval(id);
     }
     approval->state = *state;
     approval->created_at = approval_time(row.integer(2));
     approval->expires_at = approval_time(row.integer(3));
     approval->consumed_by = row.text(4);
-    if (auto loaded = load_votes(*approval); !loaded) return tl::unexpected(std::move(loaded.error()));
+    approval->superseded_by = row.text(9);
+    bool intact = true;
+    auto votes = load_votes(*approval, intact);
+    if (!votes) return tl::unexpected(std::move(votes.error()));
+    if (row.is_null(14)) {
+        // From before there were MACs: for people to look at, and of no use to anybody.
+        if (is_open(*approval, ApprovalTime::min())) approval->state = ApprovalState::expired;
+        return approval;
+    }
+    ApprovalColumns columns;
+    columns.n = row.integer(10);
+    columns.request_hash = row.blob(12);
+    columns.body = row.blob(5);
+    columns.sequence = row.integer(13);
+    const base::Sha256Digest mac = macs_.of_approval(*approval, *state, columns, *votes);
+    if (!intact || !has_all(row, {13}) || !same_mac(mac, row.blob(14))) return tampered_approval(id);
     expire(*approval, now);
     return approval;
+}
+
+Result<std::vector<AuditMark>> ApprovalTable::marks_of(std::string_view id) {
+    std::vector<AuditMark> marks;
+    votes_.bind(1, id);
+    for (;;) {
+        auto found = votes_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return marks;
+        AuditMark& mark = marks.emplace_back();
+        mark.sequence = static_cast<std::uint64_t>(votes_.integer(6));
+        (void)copy_bytes(votes_.blob(7), mark.hash);
+    }
 }
 
 Result<std::optional<Approval>> ApprovalTable::one(Statement& query, ApprovalTime now) {
@@ -163,6 +234,27 @@ Result<std::vector<Approval>> ApprovalTable::page(const ApprovalQuery& query, Ap
     }
 }
 
+Result<ApprovalTable::OpenOf> ApprovalTable::count_open_of(std::string_view tenant,
+                                                           std::string_view requester, ApprovalTime now,
+                                                           const OpenApprovalLimits& limits) {
+    constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
+    const auto count = [&](Statement& statement, std::size_t most) -> Result<std::size_t> {
+        const auto limit = static_cast<std::int64_t>(std::min(most, kMost));
+        statement.bind(1, tenant).bind(2, micros(now)).bind(3, limit);
+        auto found = statement.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        const auto number = static_cast<std::size_t>(*found ? statement.integer(0) : 0);
+        statement.reset();
+        return number;
+    };
+    count_of_principal_.bind(4, requester);
+    const auto of_principal = count(count_of_principal_, limits.per_principal);
+    if (!of_principal) return tl::unexpected(of_principal.error());
+    const auto of_tenant = count(count_of_tenant_, limits.per_tenant);
+    if (!of_tenant) return tl::unexpected(of_tenant.error());
+    return OpenOf{*of_principal, *of_tenant};
+}
+
 Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {
     auto found = count_.bind(1, micros(now)).step();
     if (!found) return tl::unexpected(std::move(found.error()));
@@ -171,8 +263,17 @@ Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {
     return count;
 }
 
-Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256Digest& request) {
+Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256Digest& request,
+                                   const AuditMark& event) {
     const std::string body = base::seal(*key_, kPurpose, approval.id, encode(approval));
+    auto last = database_->integer_of("SELECT max(n) FROM approvals");
+    if (!last) return tl::unexpected(std::move(last.error()));
+    ApprovalColumns columns;
+    columns.n = *last + 1;
+    columns.request_hash = bytes_of(request);
+    columns.body = body;
+    columns.sequence = static_cast<std::int64_t>(event.sequence);
+    const base::Sha256Digest mac = macs_.of_approval(approval, approval.state, columns, {});
     insert_.bind(1, approval.id)
         .bind(2, approval.tenant)
         .bind(3, approval.requester)
@@ -183,7 +284,10 @@ Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256D
         .bind(8, micros(approval.created_at))
         .bind(9, micros(approval.expires_at))
         .bind(10, approval.consumed_by)
-        .bind_blob(11, body);
+        .bind_blob(11, body)
+        .bind(12, columns.n)
+        .bind(13, columns.sequence)
+        .bind_blob(14, mac);
     auto done = insert_.run();
     if (!done) return tl::unexpected(std::move(done.error()));
     return join(approval.call_id, approval.id);
@@ -196,22 +300,51 @@ Result<void> ApprovalTable::join(std::string_view call_id, std::string_view appr
     return {};
 }
 
-Result<bool> ApprovalTable::update(const Approval& approval, ApprovalState before, std::size_t votes_before) {
+Result<bool> ApprovalTable::update(const Approval& approval, ApprovalState before, std::size_t votes_before,
+                                   const AuditMark& event) {
     for (std::size_t i = votes_before; i < approval.votes.size(); ++i) {
         const Vote& vote = approval.votes[i];
+        const base::Sha256Digest mac = macs_.of_vote(approval, i, vote, event);
         vote_.bind(1, approval.id)
             .bind(2, static_cast<std::int64_t>(i))
             .bind(3, vote.approver)
             .bind(4, vote.approve ? 1 : 0)
             .bind(5, to_string(vote.assurance))
             .bind(6, vote.reason)
-            .bind(7, micros(vote.at));
+            .bind(7, micros(vote.at))
+            .bind(8, static_cast<std::int64_t>(event.sequence))
+            .bind_blob(9, event.hash)
+            .bind_blob(10, mac)
+            .bind(11, vote.uid)
+            .bind(12, vote.key)
+            .bind(13, vote.signature);
         if (auto done = vote_.run(); !done) return tl::unexpected(std::move(done.error()));
     }
+    std::string macs;
+    votes_.bind(1, approval.id);
+    for (;;) {
+        auto found = votes_.step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) break;
+        macs.append(votes_.blob(8));
+    }
+    auto there = rest_.bind(1, approval.id).step();
+    if (!there) return tl::unexpected(std::move(there.error()));
+    if (!*there) return false;
+    ApprovalColumns columns;
+    columns.n = rest_.integer(0);
+    columns.request_hash = rest_.blob(1);
+    columns.body = rest_.blob(2);
+    columns.sequence = static_cast<std::int64_t>(event.sequence);
+    const base::Sha256Digest mac = macs_.of_approval(approval, approval.state, columns, macs);
+    rest_.reset();
     update_.bind(1, approval.id)
         .bind(2, to_string(approval.state))
         .bind(3, approval.consumed_by)
-        .bind(4, to_string(before));
+        .bind(4, to_string(before))
+        .bind(5, approval.superseded_by)
+        .bind(6, columns.sequence)
+        .bind_blob(7, mac);
     return changed_one(update_);
 }
 

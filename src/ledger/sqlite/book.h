@@ -23,6 +23,8 @@
 #include "ledger/sqlite/audit_table.h"
 #include "ledger/sqlite/call_table.h"
 #include "ledger/sqlite/database.h"
+#include "ledger/sqlite/head_mark.h"
+#include "ledger/sqlite/tally.h"
 
 namespace callgate::ledger {
 
@@ -32,6 +34,7 @@ struct Retention {
     std::chrono::seconds tombstone_ttl{30 * 24 * 3600};  ///< how long its key is refused after that
     std::chrono::seconds approval_ttl{24 * 3600};        ///< how long an approval is kept after its end
     std::size_t max_open_approvals = 1'000'000;          ///< then no more are opened
+    OpenApprovalLimits open_approvals;                   ///< of one principal, of one tenant
 
     Retention() {}
 };
@@ -49,6 +52,7 @@ public:
         : calls(database, key),
           approvals(database, key),
           audit(database),
+          tally(key, chain.id()),
           database_(&database),
           key_(&key),
           time_(&time),
@@ -60,6 +64,7 @@ public:
     CallTable calls;
     ApprovalTable approvals;
     AuditTable audit;
+    Tally tally;
 
     Database& database() noexcept { return *database_; }
     const LedgerTime& time() const noexcept { return *time_; }
@@ -85,6 +90,15 @@ public:
     /// There may be room again.
     void approval_decided() noexcept { full_at_.reset(); }
 
+    /// After a restore: until then a key that is not known may have been used in what was lost.
+    struct Gap {
+        base::WallTime until{};  ///< by the clock that keys live by
+        bool has_calls = false;  ///< some that were made in it are known, from an export
+    };
+    /// Set while nobody else is here.
+    void set_gap(const Gap& gap) noexcept { gap_ = gap; }
+    const Gap& gap() const noexcept { return gap_; }
+
     /// To be told after the commit.
     struct News {
         std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
@@ -97,13 +111,22 @@ public:
 
     void begin() {
         head_before_ = chain_.head();
+        tally_before_ = tally.sum();
         changes_before_ = sqlite3_total_changes64(database_->raw());
         marks_log_ = false;
     }
     Result<void> start_transaction() { return done(begin_transaction_); }
-    Result<void> commit() { return done(commit_); }
+    /// And marks how far the audit has come, before anybody is answered. An error of reason mark_unwritable:
+    /// it is on the disk all the same.
+    Result<void> commit() {
+        if (auto stored = done(commit_); !stored || mark_ == nullptr) return stored;
+        return mark_->write({chain_.head().size(), chain_.head().hash});
+    }
+    /// It must outlive this, or be taken away (null).
+    void set_mark(HeadMark* mark) noexcept { mark_ = mark; }
     void undo() {
         chain_.rewind(head_before_);
+        tally.rewind(tally_before_);
         news_ = {};
     }
 
@@ -121,8 +144,11 @@ private:
     const LedgerTime* time_;
     AuditChain chain_;
     Retention kept_;
+    HeadMark* mark_ = nullptr;
+    Gap gap_;
     Statement begin_transaction_, commit_;
     ChainHead head_before_;
+    TallySum tally_before_;
     std::int64_t changes_before_ = 0;
     bool log_is_marked_ = false;
     bool marks_log_ = false;  // this transaction does

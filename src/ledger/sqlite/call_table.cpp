@@ -31,6 +31,9 @@ Result<void> CallTable::prepare(Access access) {
     all.add(open_, select_calls(fmt::format("WHERE {} AND call_id > ?1 ORDER BY call_id LIMIT ?2", kIsOpen)));
     all.add(attempts_,
             "SELECT n, epoch, started_at, ended_at, end_class FROM attempts WHERE call_id = ?1 ORDER BY n");
+    all.add(lost_,
+            "SELECT call_id FROM calls WHERE restored IS NOT NULL AND fingerprint = ?1 AND idem_key = '' AND "
+            "state <> 'not_applied' LIMIT 1");
     if (access == Access::read_only) return all.done();
 
     all.add(insert_, kInsertCall);
@@ -97,7 +100,27 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     call.holds_key = row.integer(21) != 0;
     if (!row.is_null(22) && !copy_bytes(row.blob(22), out.runs_as)) return damaged_record("a call");
     out.lived_at = row.is_null(23) ? out.created_at : time_of(row.integer(23));
+    call.restored = row.integer(24) != 0;
     return call;
+}
+
+Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fingerprint) {
+    auto found = lost_.bind_blob(1, fingerprint).step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    CallId id{};
+    const bool whole = copy_bytes(lost_.blob(0), id);
+    lost_.reset();
+    if (!whole) return damaged_record("a call");
+    return id;
+}
+
+Result<void> CallTable::set_restored(const CallId& call_id, std::int64_t restore) {
+    auto update = database_->prepare("UPDATE calls SET restored = ?2 WHERE call_id = ?1");
+    if (!update) return tl::unexpected(std::move(update.error()));
+    auto done = update->bind_blob(1, call_id).bind(2, restore).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
 }
 
 Result<std::optional<StoredCall>> CallTable::one(Statement& query) {

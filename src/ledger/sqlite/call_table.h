@@ -30,6 +30,7 @@ namespace callgate::ledger {
 struct StoredCall {
     CallRow row;
     bool holds_key = false;
+    bool restored = false;        ///< under way when a restored ledger ends: nobody goes on with it by itself
     std::int64_t result_ref = 0;  ///< 0: none
 };
 
@@ -45,6 +46,9 @@ public:
     Result<std::optional<StoredCall>> by_id(const CallId& call_id);
     Result<std::optional<StoredCall>> by_key(const base::Sha256Digest& key_hash);
     Result<void> load_outcome(StoredCall& call);
+    /// A call that is known only from an export of what a restored ledger has lost, made with this request
+    /// and not known to be without effect.
+    Result<std::optional<CallId>> lost_call(const base::Sha256Digest& fingerprint);
     Result<bool> is_spent(const base::Sha256Digest& key_hash, base::WallTime now);
     /// Claimed, dispatched, reconciling and unknown ones with an id behind `after`, at most `limit`.
     Result<std::vector<StoredCall>> open_calls(const CallId& after, std::size_t limit);
@@ -66,6 +70,7 @@ public:
     /// C4, C5, a person's finding, and giving up: an outcome or back to claimed. `expires`: of an end.
     Result<bool> store(const StoredCall& before, const CallRow& after, bool frees_key,
                        std::optional<base::WallTime> expires, const SealedOutcome* ready = nullptr);
+    Result<void> set_restored(const CallId& call_id, std::int64_t restore);
     Result<void> end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
                              base::WallTime now);
     /// Ended ones whose time has come, and old tombstones, at most `limit` of each. How many.
@@ -80,7 +85,7 @@ private:
 
     Database* database_;
     const base::SealKey* key_;
-    Statement by_id_, by_key_, outcome_, tombstone_, open_, attempts_;
+    Statement by_id_, by_key_, outcome_, tombstone_, open_, attempts_, lost_;
     Statement insert_, take_over_, dispatch_, store_, insert_result_, drop_result_, insert_attempt_,
         end_attempt_, due_, bury_tombstone_, drop_call_, drop_attempts_, drop_tombstones_;
 };

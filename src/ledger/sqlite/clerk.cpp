@@ -11,6 +11,7 @@
 #include "ledger/digest.h"
 #include "ledger/own_events.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/restore.h"
 
 namespace callgate::ledger {
 
@@ -75,19 +76,60 @@ Result<void> store_end(Book& book, const StoredCall& before, const CallRow& afte
     return {};
 }
 
+// That somebody changed an approval in the file is on the record, wherever it shows.
+Result<void> record_tampering(Book& book, std::string_view approval_id, const CallId& call_id) {
+    AuditFacts event;
+    event.type = "approval.tampered";
+    event.outcome = "failure";
+    event.stage = "ledger";
+    event.call_id = call_id;
+    event.approval_id = approval_id;
+    event.detail = "Its record in the file is not what this program wrote.";
+    auto number = book.record(event);
+    if (!number) return pass_on(number.error());
+    return {};
+}
+
+// Each vote was written with an event of this ledger's own audit. One that has been archived since is not
+// there to ask, and the vote's MAC has to do.
+Result<bool> votes_are_on_record(Book& book, std::string_view approval_id) {
+    auto marks = book.approvals.marks_of(approval_id);
+    if (!marks) return pass_on(marks.error());
+    auto first = book.database().integer_of("SELECT min(seq) FROM audit");
+    if (!first) return pass_on(first.error());
+    auto query = book.database().prepare("SELECT hash FROM audit WHERE seq = ?1");
+    if (!query) return pass_on(query.error());
+    for (const AuditMark& mark : *marks) {
+        if (mark.sequence < static_cast<std::uint64_t>(*first)) continue;
+        auto there = query->bind(1, static_cast<std::int64_t>(mark.sequence)).step();
+        if (!there) return pass_on(there.error());
+        const bool same = *there && query->blob(0) == bytes_of(mark.hash);
+        query->reset();
+        if (!same) return false;
+    }
+    return true;
+}
+
 Result<ApprovalVerdict> use_approval(Book& book, const ApprovalUse& use, const CallRow& row) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_approval_use");
     auto found = book.approvals.find(use.id, kAsWritten);
+    if (!found && is_tampered(found.error())) return ApprovalVerdict::tampered;
     if (!found) return pass_on(found.error());
     if (!*found) return ApprovalVerdict::not_found;
     Approval& approval = **found;
+    auto on_record = votes_are_on_record(book, approval.id);
+    if (!on_record) return pass_on(on_record.error());
+    if (!*on_record) return ApprovalVerdict::tampered;
     const ApprovalState before = approval.state;
     const ApprovalVerdict verdict =
         consume(approval, ConsumeRequest(row.key.tenant, row.key.principal, use.digest, text_of(row.call_id)),
                 book.time().latest());
     if (verdict != ApprovalVerdict::ok) return verdict;
     book.approval_decided();
-    auto stored = book.approvals.update(approval, before, approval.votes.size());
+    // The events of the claim come next.
+    AuditMark next;
+    next.sequence = book.chain().head().size() + 1;
+    auto stored = book.approvals.update(approval, before, approval.votes.size(), next);
     if (!stored) return pass_on(stored.error());
     if (!*stored) return out_of_step("approval use");
     book.news().approvals_changed = true;
@@ -104,11 +146,11 @@ tl::unexpected<Error> no_such_approval(std::string_view id) {
 Result<void> store_decision(Book& book, const Approval& approval, ApprovalState before, std::size_t votes,
                             AuditEvent& event) {
     book.approval_decided();
-    auto stored = book.approvals.update(approval, before, votes);
-    if (!stored) return pass_on(stored.error());
-    if (!*stored) return out_of_step("approval");
     auto number = book.record(event);
     if (!number) return pass_on(number.error());
+    auto stored = book.approvals.update(approval, before, votes, {*number, book.chain().head().hash});
+    if (!stored) return pass_on(stored.error());
+    if (!*stored) return out_of_step("approval");
     event.sequence = *number;
     book.news().approvals_changed = true;
     return {};
@@ -133,6 +175,7 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     const base::Sha256Digest& hash = prepared.key_hash;
     CALLGATE_FAILPOINT_RETURN("ledger.before_claim");
     reply.error.reset();
+    reply.unreadable.reset();
     const auto refuse = [&reply](std::string message, std::string_view reason,
                                  ErrorCode code) -> Result<void> {
         reply.error = Error(code, std::move(message), {{"reason", reason}});
@@ -145,6 +188,13 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     auto found = find_by_key(*book_, request.row.key, hash);
     if (!found) return pass_on(found.error());
     std::optional<StoredCall>& standing = found->call;
+    auto lost = lost_in_gap(*book_, book_->calls, request.row.key.key, request.row.fingerprint,
+                            standing ? &*standing : nullptr, found->spent);
+    if (!lost) return pass_on(lost.error());
+    if (*lost) {
+        reply.error = std::move(**lost);
+        return {};
+    }
     const Standing stands{standing ? &standing->row : nullptr, standing && is_alive_(standing->row.owner),
                           found->spent, standing && is_stale(standing->row, book_->time(), book_->kept())};
     ClaimDecision decision = decide_claim(stands, request.row, request.dispatch, book_->time().wall());
@@ -157,7 +207,11 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
     if (decision.store == ClaimDecision::Store::nothing) {
         if (!standing) return {};
         if (decision.verdict == ClaimVerdict::replay) {
-            if (auto loaded = book_->calls.load_outcome(*standing); !loaded) return loaded;
+            // What has ended has ended, whether or not its outcome can be read.
+            if (auto loaded = book_->calls.load_outcome(*standing); !loaded) {
+                if (loaded.error().details.contains("sqlite")) return loaded;
+                reply.unreadable = std::move(loaded.error());
+            }
         }
         reply.row = std::move(standing->row);
         return {};
@@ -168,6 +222,12 @@ Result<void> Clerk::claim(const PreparedClaim& prepared, ClaimReply& reply) {
         const auto verdict = use_approval(*book_, *request.approval, row);
         if (!verdict) return tl::unexpected(verdict.error());
         reply.approval = *verdict;
+        if (*verdict == ApprovalVerdict::tampered) {
+            auto told = record_tampering(*book_, request.approval->id, request.row.call_id);
+            if (!told) return told;
+            reply.error = tampered_approval(request.approval->id).value();
+            return {};
+        }
         if (*verdict != ApprovalVerdict::ok) {
             if (standing) reply.row = std::move(standing->row);
             return {};
@@ -300,21 +360,44 @@ Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprov
     const base::Sha256Digest hash = hash_of_request(request.approval.tenant, request.approval.requester,
                                                     request.fingerprint, request.approval.idempotency_key);
     auto open = book_->approvals.open_for(hash, now);
+    if (!open && is_tampered(open.error())) {
+        // Nobody is kept waiting by what somebody did to the file: it is told, and asked for anew.
+        const std::string changed(open.error().details.at("approval_id").as_string());
+        const auto asker = base::parse_uuid(request.approval.call_id);
+        auto told = record_tampering(*book_, changed, asker ? asker->bytes : CallId{});
+        if (!told) return told;
+        open = std::optional<Approval>();
+    }
     if (!open) return pass_on(open.error());
-    if (*open) {
+    std::optional<Approval> stale;
+    if (*open && !can_join(**open, request.approval.binding)) stale = std::move(**open);
+    if (*open && !stale) {
         reply.joined = true;
         reply.approval = std::move(**open);
         return book_->approvals.join(request.approval.call_id, reply.approval.id);
     }
     auto taken = book_->approvals.find(request.approval.id, kAsWritten);
-    if (!taken) return pass_on(taken.error());
-    if (request.approval.id.empty() || *taken) {
+    if (!taken && !is_tampered(taken.error())) return pass_on(taken.error());
+    if (request.approval.id.empty() || !taken || *taken) {
         reply.error = Error(ErrorCode::internal,
                             fmt::format("'{}' cannot be the id of a new approval.", request.approval.id),
                             {{"reason", "bad_approval_id"}});
         return {};
     }
-    auto room = book_->make_room_for_approval();
+    // The one whose place it takes makes room for it. A share that is no smaller than the whole is not
+    // counted.
+    const OpenApprovalLimits& limits = book_->kept().open_approvals;
+    const bool shared = std::min(limits.per_principal, limits.per_tenant) < book_->kept().max_open_approvals;
+    if (!stale && shared) {
+        auto count =
+            book_->approvals.count_open_of(request.approval.tenant, request.approval.requester, now, limits);
+        if (!count) return pass_on(count.error());
+        if (auto share = check_open_approvals(limits, count->of_principal, count->of_tenant); !share) {
+            reply.error = std::move(share.error());
+            return {};
+        }
+    }
+    auto room = stale ? Result<bool>(true) : book_->make_room_for_approval();
     if (!room) return pass_on(room.error());
     if (!*room) {
         reply.error =
@@ -329,9 +412,17 @@ Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprov
     approval.consumed_by.clear();
     approval.created_at = book_->time().wall();
     approval.expires_at = now + std::clamp(request.lifetime, std::chrono::milliseconds(0), kLongestLife);
-    if (auto stored = book_->approvals.insert(approval, hash); !stored) return stored;
+    if (stale) {
+        const ApprovalState before = stale->state;
+        supersede(*stale, approval.id);
+        AuditEvent told = event_of_superseding(*stale);
+        auto stored = store_decision(*book_, *stale, before, stale->votes.size(), told);
+        if (!stored) return stored;
+    }
     auto first = book_->record(request.events);
     if (!first) return pass_on(first.error());
+    const AuditMark opened{*first, book_->chain().head().hash};
+    if (auto stored = book_->approvals.insert(approval, hash, opened); !stored) return stored;
     reply.first_event = *first;
     reply.joined = false;
     reply.approval = std::move(approval);
@@ -343,6 +434,10 @@ Result<void> Clerk::open_approval(const OpenApprovalRequest& request, OpenApprov
 Clerk::Answer<Approval> Clerk::vote(std::string_view id, const Vote& vote, AuditEvent& event) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_vote");
     auto found = book_->approvals.find(id, kAsWritten);
+    if (!found && is_tampered(found.error())) {
+        if (auto told = record_tampering(*book_, id, {}); !told) return pass_on(told.error());
+        return Result<Approval>(pass_on(found.error()));
+    }
     if (!found) return pass_on(found.error());
     if (!*found) return Result<Approval>(no_such_approval(id));
     Approval& approval = **found;
@@ -361,6 +456,10 @@ Clerk::Answer<Approval> Clerk::vote(std::string_view id, const Vote& vote, Audit
 Clerk::Answer<Approval> Clerk::revoke(std::string_view id, AuditEvent& event) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_revoke");
     auto found = book_->approvals.find(id, kAsWritten);
+    if (!found && is_tampered(found.error())) {
+        if (auto told = record_tampering(*book_, id, {}); !told) return pass_on(told.error());
+        return Result<Approval>(pass_on(found.error()));
+    }
     if (!found) return pass_on(found.error());
     if (!*found) return Result<Approval>(no_such_approval(id));
     Approval& approval = **found;
@@ -412,7 +511,8 @@ Result<void> Clerk::adopt(const AdoptRequest& request, AdoptReply& reply) {
     }
     auto found = book_->calls.by_id(request.call_id);
     if (!found) return pass_on(found.error());
-    if (!*found || !needs_probe((*found)->row, is_alive_((*found)->row.owner))) return {};
+    if (!*found || (*found)->restored || !needs_probe((*found)->row, is_alive_((*found)->row.owner)))
+        return {};
     CallRow row = (*found)->row;
     take_over(row, request.owner);
     auto stored = book_->calls.take_over((*found)->row, row);

@@ -175,6 +175,7 @@ std::string encode(const Approval& approval) {
     put(out, "tool", approval.tool);
     put(out, "action", approval.action);
     put(out, "digest", approval.digest);
+    put(out, "binding", approval.binding);
     put(out, "why", approval.why);
     put(out, "how_to_approve", approval.how_to_approve);
     put(out, "trace_id", approval.trace_id);
@@ -215,6 +216,7 @@ Result<Approval> decode_approval(std::string_view text) {
     approval.action = text_of(object, "action");
     approval.arguments = *arguments;
     approval.digest = text_of(object, "digest");
+    approval.binding = text_of(object, "binding");
     approval.risk = *risk;
     approval.autonomy = *autonomy;
     approval.why = text_of(object, "why");
@@ -245,7 +247,7 @@ std::optional<CallState> call_state_from_string(std::string_view text) noexcept 
 }
 
 std::optional<ApprovalState> approval_state_from_string(std::string_view text) noexcept {
-    return enum_of<ApprovalState>(text, static_cast<int>(ApprovalState::revoked) + 1);
+    return enum_of<ApprovalState>(text, static_cast<int>(ApprovalState::superseded) + 1);
 }
 
 }  // namespace callgate::ledger

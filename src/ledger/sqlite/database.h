@@ -58,6 +58,7 @@ public:
     std::string_view blob(int column) const noexcept;
 
     explicit operator bool() const noexcept { return raw_ != nullptr; }
+    sqlite3_stmt* raw() const noexcept { return raw_; }
 
 private:
     friend class Database;

@@ -82,6 +82,7 @@ struct Desk {
     const std::string directory = scratch.file("ledger");
     FaultyVfs vfs;
     std::shared_ptr<base::ManualClock> clock = std::make_shared<base::ManualClock>();
+    std::shared_ptr<base::ManualClock> watch = std::make_shared<base::ManualClock>();  ///< on the disk
     std::shared_ptr<SqliteLedger> ledger;
     OwnerId owner = 0;
     Turn turn;
@@ -91,8 +92,10 @@ struct Desk {
         close();
         SqliteOptions options;
         options.directory = directory;
+        options.mark_dir = scratch.file("marks");
         options.clock = clock;
         options.writer.retry_when_full = std::chrono::milliseconds(1);
+        options.writer.watch = watch;
         if (change_) change_(options);
         if (faulty) options.vfs = vfs.name();
         auto opened = SqliteLedger::open(std::move(options));
@@ -171,12 +174,13 @@ struct Desk {
         turn.wait_for(ledger->conclude(std::move(asked), reply, turn));
         return reply;
     }
-    OpenApprovalReply ask(std::string id, std::uint64_t call) {
+    OpenApprovalReply ask(std::string id, std::uint64_t call, std::string requester = "agent",
+                          std::string tenant = "acme") {
         OpenApprovalRequest asked;
         asked.approval.id = id;
         asked.approval.call_id = "call of " + id;
-        asked.approval.tenant = "acme";
-        asked.approval.requester = "agent";
+        asked.approval.tenant = std::move(tenant);
+        asked.approval.requester = std::move(requester);
         asked.approval.tool = "mail/send";
         asked.approval.digest = "digest of " + id;
         asked.fingerprint = print_of(id);

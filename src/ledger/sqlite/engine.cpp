@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ namespace callgate::ledger {
 namespace {
 
 constexpr int kBusyMilliseconds = 2'000;  // for a foreign program that looks at the file
-constexpr std::size_t kReadersKept = 8;  // on loan at most
+constexpr std::size_t kReadersKept = 8;   // on loan at most
 constexpr std::size_t kRecoveredAtOnce = 1'000;
 
 std::string random_id(base::Rng& rng) {
@@ -59,12 +60,16 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     e.lock = std::move(*lock);
     if (auto opened = e.open_database(); !opened) return tl::unexpected(std::move(opened.error()));
     if (auto loaded = e.load_key(); !loaded) return tl::unexpected(std::move(loaded.error()));
+    if (auto fit = e.look_back(); !fit) return tl::unexpected(std::move(fit.error()));
     if (auto known = e.settle_identity(); !known) return tl::unexpected(std::move(known.error()));
     if (auto sound = e.check_file(e.recovery.unclean); !sound)
         return tl::unexpected(std::move(sound.error()));
     if (auto begun = e.begin_chain(); !begun) return tl::unexpected(std::move(begun.error()));
-    if (auto recovered = e.recover(); !recovered) return tl::unexpected(std::move(recovered.error()));
-    e.find_witnesses();
+    e.keeps_off = e.options.to_restore;
+    if (auto loaded = e.load_gap(); !loaded) return tl::unexpected(std::move(loaded.error()));
+    if (auto recovered = e.keeps_off ? Result<void>() : e.recover(); !recovered)
+        return tl::unexpected(std::move(recovered.error()));
+    if (!e.keeps_off) e.find_witnesses();
     // What has expired goes by itself, a little at a time.
     const auto tidy_up = [&e](Clerk& clerk) -> Result<bool> {
         constexpr std::size_t kAtOnce = 200;
@@ -138,7 +143,35 @@ Result<void> SqliteLedger::Engine::open_database() {
                                              "Put the ledger on a usual local filesystem.",
                                              path(), *mode));
     }
-    return migrate(database);
+    return migrate(database, ledger_migrations(), [this](int version) -> Result<void> {
+        return version == kFirstTalliedVersion ? begin_tally() : Result<void>();
+    });
+}
+
+// A ledger from before there was a tally gets one with the tables that have it, or neither: later there is no
+// telling one that was never made from one that somebody took away. A new ledger begins with nothing to
+// count.
+Result<void> SqliteLedger::Engine::begin_tally() {
+    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    if (!chain) return tl::unexpected(std::move(chain.error()));
+    if (chain->empty()) return {};
+    auto sealed_under = database.text_of("SELECT value FROM meta WHERE name = 'key_id'");
+    if (!sealed_under) return tl::unexpected(std::move(sealed_under.error()));
+    if (auto loaded = load_key(); !loaded) return loaded;
+    if (auto right = check_key(*sealed_under); !right) return right;
+    auto place = audit_place(database, *chain);
+    if (!place) return tl::unexpected(std::move(place.error()));
+    Tally tally(*key, *chain);
+    if (auto counted = tally.begin(database); !counted) return counted;
+    return tally.store(*place);
+}
+
+Result<void> SqliteLedger::Engine::check_key(const std::string& sealed_under) const {
+    if (sealed_under == key->id()) return {};
+    return refused("wrong_key",
+                   fmt::format("The ledger in '{}' is sealed under key {}, and the key given is {}. Put the "
+                               "right key back, or restore file, log and key together.",
+                               options.directory, sealed_under, key->id()));
 }
 
 // The key that signs a log is made only once the log has its place in the database.
@@ -156,6 +189,7 @@ tl::unexpected<Error> SqliteLedger::Engine::lost() const {
 
 // A new key is made only for a new ledger: beside an old one it would hide that the right one is gone.
 Result<void> SqliteLedger::Engine::load_key() {
+    if (key) return {};
     if (options.key) {
         key = std::move(options.key);
         return {};
@@ -207,6 +241,75 @@ Result<void> SqliteLedger::Engine::settle_retention() {
     return {};
 }
 
+// Whose votes count for more is the host's to say as well, and sealed, so that nobody else says it.
+Result<void> SqliteLedger::Engine::settle_operators() {
+    constexpr std::string_view kPurpose = "operator-uids";
+    if (!options.in_passing) {
+        std::string all;
+        for (const uid_t uid : options.operator_uids) all += fmt::format("{} ", uid);
+        return put_meta("operator_uids", base::base64_encode(base::seal(*key, kPurpose, chain_id_, all)));
+    }
+    auto said = database.text_of("SELECT value FROM meta WHERE name = 'operator_uids'");
+    if (!said) return tl::unexpected(std::move(said.error()));
+    options.operator_uids.clear();
+    const auto sealed = base::base64_decode(*said);
+    const auto plain = sealed ? base::unseal(*key, kPurpose, chain_id_, *sealed) : Result<std::string>("");
+    if (!plain) return {};  // somebody else's words: then nobody is one
+    std::istringstream words(*plain);
+    for (uid_t uid = 0; words >> uid;) options.operator_uids.push_back(uid);
+    return {};
+}
+
+// Whether it is the ledger that was here last. Only reads.
+Result<void> SqliteLedger::Engine::look_back() {
+    if (!options.watch_past) return {};
+    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    if (!chain) return tl::unexpected(std::move(chain.error()));
+    auto was_in = database.text_of("SELECT value FROM meta WHERE name = 'mark_dir'");
+    if (!was_in) return tl::unexpected(std::move(was_in.error()));
+    auto place = Place::of(*options.files, options.directory);
+    if (!place) return tl::unexpected(std::move(place.error()));
+    // Who only passes by looks where the host has put it.
+    const bool as_before = options.in_passing && options.mark_dir.empty() && !was_in->empty();
+    auto marks = as_before ? was_in : HeadMark::directory_for(options.mark_dir, options.directory);
+    if (!marks) return tl::unexpected(std::move(marks.error()));
+    question = {options.directory, std::move(*marks), std::move(*was_in), options.anchor_file, *place};
+    if (chain->empty()) return {};
+    auto connection = open_reader();
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto audit = SqliteAuditReader::make(std::move(*connection), *key);
+    if (!audit) return tl::unexpected(std::move(audit.error()));
+    auto judged = judge_past(*options.files, **audit, question);
+    if (!judged) return tl::unexpected(std::move(judged.error()));
+    past = std::move(*judged);
+    const bool fits = options.to_restore || past->verdict == Past::Verdict::same ||
+                      past->verdict == Past::Verdict::unmarked;
+    if (!fits) return tl::unexpected(refusal_of(*past, question));
+    return {};
+}
+
+// The mark is durable before the ledger says that it has one.
+Result<void> SqliteLedger::Engine::settle_mark(bool fresh) {
+    if (!options.watch_past || options.to_restore) return {};
+    os::FileOps& files = *options.files;
+    const std::string& marks = question.mark_directory;
+    const MarkRecord last = past && past->mark ? *past->mark : MarkRecord();
+    const bool goes_on = past && past->mark && !past->mark_elsewhere;
+    if (fresh) {
+        auto before = HeadMark::last_at(files, marks, question.place);
+        if (!before) return tl::unexpected(std::move(before.error()));
+        auto known = before->empty() ? std::nullopt : HeadMark::look(files, marks, *before);
+        if (!known) return tl::unexpected(std::move(known.error()));
+        if (*known && (*known)->end.events != 0) recovery.replaces = *before;
+    }
+    auto opened = goes_on ? HeadMark::open(files, marks, chain_id_, question.place, last)
+                          : HeadMark::make(files, *options.rng, marks, chain_id_, question.place, last,
+                                           past ? past->end : AuditEnd{0, empty_head(chain_id_).hash});
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    mark = std::move(*opened);
+    return {};
+}
+
 // Whose file this is and under which key; a log that belongs to another ledger shows here.
 Result<void> SqliteLedger::Engine::settle_identity() {
     auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
@@ -224,11 +327,8 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     }
     const bool fresh = chain->empty();
     if (fresh && has_signed()) return lost();
-    if (!fresh && *sealed_under != key->id()) {
-        return refused("wrong_key",
-                       fmt::format("The ledger in '{}' is sealed under key {}, and the key given is {}. Put "
-                                   "the right key back, or restore file, log and key together.",
-                                   options.directory, *sealed_under, key->id()));
+    if (!fresh) {
+        if (auto right = check_key(*sealed_under); !right) return right;
     }
     chain_id_ = fresh ? random_id(*options.rng) : *chain;
     recovery.unclean = !fresh && *clean == 0;
@@ -242,14 +342,20 @@ Result<void> SqliteLedger::Engine::settle_identity() {
         if (!last->read(*clocks)) last->wall = last->lived;
     }
     time.emplace(*options.clock, last);
+    if (auto settled = settle_mark(fresh); !settled) return settled;
     if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
     Result<void> done = put_meta("chain_id", chain_id_);
     if (done) done = put_meta("key_id", key->id());
     if (done) done = put_meta("boots", static_cast<std::int64_t>(boots_));
     if (done) done = put_meta("clean", 0);
+    if (done && mark) done = put_meta("mark_dir", question.mark_directory);
     if (done) done = settle_retention();
+    if (done) done = settle_operators();
     if (done) done = database.execute("COMMIT");
     if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
+    // One that is left behind would only ever be older.
+    if (done && past && past->mark_elsewhere)
+        (void)options.files->unlink(question.mark_was_in + "/" + chain_id_);
     return done;
 }
 
@@ -314,9 +420,21 @@ Result<void> SqliteLedger::Engine::begin_chain() {
     book.emplace(database, *key, *time, AuditChain(chain_id_, random_id(*options.rng), *head, *options.rng),
                  options.kept);
     if (auto ready = book->prepare(); !ready) return ready;
+    if (auto loaded = book->tally.load(database, AuditPlace(*head)); !loaded) return loaded;
+    book->tally.watch(database);
     clerk.emplace(*book, [this](OwnerId owner) { return is_alive(owner); });
     notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), *time);
     recorded = book->chain().head().size();
+    return {};
+}
+
+Result<void> SqliteLedger::Engine::load_gap() {
+    auto until = database.integer_of("SELECT coalesce(max(gap_until), 0) FROM restores");
+    if (!until) return tl::unexpected(std::move(until.error()));
+    auto calls = database.integer_of(
+        "SELECT EXISTS (SELECT 1 FROM calls WHERE restored IS NOT NULL AND idem_key = '')");
+    if (!calls) return tl::unexpected(std::move(calls.error()));
+    book->set_gap({time_of(*until), *calls != 0});
     return {};
 }
 
@@ -339,6 +457,14 @@ Result<void> SqliteLedger::Engine::record_opening() {
     keys.key = vkey;
     auto number = book->record(own_event("audit.opened", ""), keys);
     if (!number) return tl::unexpected(std::move(number.error()));
+    if (!recovery.replaces.empty()) {
+        const std::string detail = fmt::format(
+            "There was a ledger {} in this directory, and it is gone: keys that it knew are new "
+            "to this one.",
+            recovery.replaces);
+        auto warned = book->record(own_event("ledger.replaced", detail));
+        if (!warned) return tl::unexpected(std::move(warned.error()));
+    }
     return put_meta("audit_key", vkey);
 }
 
@@ -374,6 +500,10 @@ Result<void> SqliteLedger::Engine::recover() {
     }
     book->news() = {};
     recorded = book->chain().head().size();
+    if (mark) {
+        if (auto marked = mark->write({recorded, book->chain().head().hash}); !marked) return marked;
+        book->set_mark(&*mark);
+    }
     notary->found(recorded);
     recovery.took = std::chrono::steady_clock::now() - began;
     return {};
@@ -410,6 +540,7 @@ void SqliteLedger::Engine::close() {
         // Signed and marked as closed; if that cannot be written, the next start finds out.
         (void)write([this](Clerk& at) -> Result<bool> {
             CALLGATE_FAILPOINT_RETURN("ledger.before_close");
+            if (keeps_off) return false;
             auto note = notary->sign(at.book());
             if (!note) return tl::unexpected(std::move(note.error()));
             if (auto stored = at.book().store_clocks(); !stored)
@@ -433,6 +564,7 @@ void SqliteLedger::Engine::close() {
     clerk.reset();
     book.reset();
     database = Database();
+    if (mark) (void)mark->sync();  // what it says was durable before it said so
 }
 
 Result<Database> SqliteLedger::Engine::open_reader() const {
@@ -481,6 +613,24 @@ SqliteLedger::Engine::Loan::~Loan() {
     --engine_->readers_out_;
     if (reader_) engine_->readers_.push_back(std::move(reader_));
     engine_->reader_back_.notify_one();
+}
+
+Result<void> SqliteLedger::Engine::flush() {
+    // The job has its own hold of what it answers: who waits may have gone.
+    struct Job final : WriteJob {
+        explicit Job(std::shared_ptr<std::promise<Result<void>>> told) : promise(std::move(told)) {}
+        Result<void> apply(Clerk&) override { return {}; }
+        void finish(const Error* error) override {
+            promise->set_value(error == nullptr ? Result<void>() : tl::unexpected(*error));
+        }
+        std::shared_ptr<std::promise<Result<void>>> promise;
+    };
+    auto promise = std::make_shared<std::promise<Result<void>>>();
+    auto future = promise->get_future();
+    writer->submit(std::make_unique<Job>(std::move(promise)));
+    if (future.wait_for(options.writer.hung_after) != std::future_status::ready)
+        return refused("disk_hung", "The disk has not answered the ledger in time. Try again later.");
+    return future.get();
 }
 
 bool SqliteLedger::Engine::is_alive(OwnerId owner) const {

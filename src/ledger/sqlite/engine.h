@@ -23,6 +23,7 @@
 #include "ledger/sqlite/notary.h"
 #include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
+#include "ledger/sqlite/past.h"
 #include "ledger/sqlite/readers.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "ledger/sqlite/writer.h"
@@ -38,7 +39,8 @@ public:
     OwnerLock lock;  // goes last: whoever gets it finds everything closed
     std::optional<base::SealKey> key;
     std::optional<LogVfs> log_vfs;
-    Database database;  // the writer's
+    std::optional<HeadMark> mark;  // nothing: nobody watches the past
+    Database database;             // the writer's
     std::optional<LedgerTime> time;
     std::optional<Book> book;
     std::optional<Clerk> clerk;
@@ -48,6 +50,15 @@ public:
     std::unique_ptr<Writer> writer;
     std::unique_ptr<Readers> lookups;  // what calls look up; people borrow a reader below
     RecoveryReport recovery;
+    PastQuestion question;
+    std::optional<Past> past;  ///< nothing: a new ledger, or nobody asks
+    bool keeps_off = false;    ///< it was opened to be restored, and is not yet: closing writes nothing
+
+    /// What the ledger keeps about itself. Inside a transaction, or as one.
+    Result<void> put_meta(std::string_view name, std::string_view text);
+    Result<void> put_meta(std::string_view name, std::int64_t number);
+    const std::string& chain_id() const noexcept { return chain_id_; }
+    Result<void> load_gap();
 
     std::string path() const { return options.directory + "/ledger.db"; }
 
@@ -77,6 +88,9 @@ public:
     template <class Work>
     auto write(Work work) -> std::invoke_result_t<Work&, Clerk&>;
 
+    /// Waits until all that was recorded before is on the disk, but no longer than a commit may take.
+    Result<void> flush();
+
     // Owners that live in this process.
     bool is_alive(OwnerId owner) const;
     OwnerId add_owner();
@@ -103,18 +117,21 @@ private:
 
     Result<void> open_database();
     Result<void> load_key();
+    Result<void> check_key(const std::string& sealed_under) const;
+    Result<void> begin_tally();
     bool has_signed() const;
     tl::unexpected<Error> lost() const;
+    Result<void> look_back();
+    Result<void> settle_mark(bool fresh);
     Result<void> settle_identity();
     Result<void> settle_retention();
+    Result<void> settle_operators();
     Result<void> check_file(bool unclean);
     Result<void> begin_chain();
     Result<void> record_opening();
     Result<void> recover();
     void find_witnesses();
     Result<void> quick_check(Database& connection);
-    Result<void> put_meta(std::string_view name, std::string_view text);
-    Result<void> put_meta(std::string_view name, std::int64_t number);
     void close();
 
     std::uint64_t boots_ = 0;

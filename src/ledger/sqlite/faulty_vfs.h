@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -78,6 +79,21 @@ public:
     void clear() {
         const std::lock_guard lock(mutex_);
         armed_.clear();
+    }
+    /// The disk hangs: what writes or syncs waits until it goes on.
+    void stop() {
+        const std::lock_guard lock(stop_mutex_);
+        stopped_ = true;
+    }
+    void go_on() {
+        const std::lock_guard lock(stop_mutex_);
+        stopped_ = false;
+        stop_changed_.notify_all();
+    }
+    /// Returns when somebody waits for it.
+    void until_somebody_hangs() {
+        std::unique_lock lock(stop_mutex_);
+        stop_changed_.wait(lock, [this] { return hanging_ != 0; });
     }
 
     std::uint64_t calls(Op op, File file) const {
@@ -160,6 +176,15 @@ private:
         return std::nullopt;
     }
 
+    void pass() {
+        std::unique_lock lock(stop_mutex_);
+        if (!stopped_) return;
+        ++hanging_;
+        stop_changed_.notify_all();
+        stop_changed_.wait(lock, [this] { return !stopped_; });
+        --hanging_;
+    }
+
     int part_of(int size) const { return static_cast<int>(static_cast<std::uint64_t>(size) * eighths_ / 8); }
 
     static int code_of(Op op, Fault fault) {
@@ -202,6 +227,7 @@ private:
         return methods(file).xRead(inner(file), into, size, offset);
     }
     static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
+        handle(file).owner->pass();
         const auto fault = handle(file).owner->due(Op::write, handle(file).file);
         if (!fault) return methods(file).xWrite(inner(file), bytes, size, offset);
         if (*fault == Fault::half || *fault == Fault::torn)
@@ -214,6 +240,7 @@ private:
         return methods(file).xTruncate(inner(file), size);
     }
     static int sync(sqlite3_file* file, int /*flags*/) {
+        handle(file).owner->pass();
         const auto fault = handle(file).owner->due(Op::sync, handle(file).file);
         return fault ? code_of(Op::sync, *fault) : SQLITE_OK;
     }
@@ -256,6 +283,11 @@ private:
     std::uint64_t eighths_ = 4;
     std::uint64_t faults_ = 0;
     std::vector<Armed> armed_;
+
+    std::mutex stop_mutex_;
+    std::condition_variable stop_changed_;
+    bool stopped_ = false;
+    int hanging_ = 0;
 };
 
 }  // namespace callgate::ledger

@@ -84,7 +84,9 @@ void open_approvals(Desk& desk, std::uint64_t from, std::uint64_t to) {
 }
 
 TEST(Large, AHundredThousandApprovalsAreListedPageByPageAndShownAtOnce) {
-    Desk desk;
+    Desk desk([](SqliteOptions& options) {
+        options.kept.open_approvals.per_principal = options.kept.open_approvals.per_tenant = 1'000'000;
+    });
     ASSERT_FALSE(desk.open());
     const std::uint64_t count = many();
     constexpr std::uint64_t kThreads = 8;
@@ -139,6 +141,28 @@ TEST(Large, MoreApprovalsThanAreAllowedAreRefusedUntilSomeAreDecided) {
     EXPECT_EQ(reason_of(desk.ask("e", 1).error), "approvals_full") << "they are counted after a start, too";
     desk.clock->advance(std::chrono::hours(1));
     EXPECT_FALSE(desk.ask("e", 1).error) << "those that have expired do not count";
+}
+
+TEST(Large, OnePrincipalAndOneTenantCannotHaveAllTheRoomForApprovals) {
+    Desk desk([](SqliteOptions& options) {
+        options.kept.open_approvals.per_principal = 2;
+        options.kept.open_approvals.per_tenant = 3;
+    });
+    ASSERT_FALSE(desk.open());
+    for (const char* id : {"a", "b"}) ASSERT_FALSE(desk.ask(id, 1).error);
+    const OpenApprovalReply refused = desk.ask("c", 1);
+    EXPECT_EQ(reason_of(refused.error), "approvals_full_for_principal");
+    EXPECT_EQ(refused.error->code, ErrorCode::rate_limited);
+    EXPECT_FALSE(desk.ledger->approval("c"));
+    EXPECT_FALSE(desk.ask("d", 1, "another").error);
+    EXPECT_EQ(reason_of(desk.ask("e", 1, "a third").error), "approvals_full_for_tenant");
+    EXPECT_FALSE(desk.ask("f", 1, "agent", "other tenant").error);
+    ASSERT_FALSE(desk.open());
+    EXPECT_EQ(reason_of(desk.ask("c", 1).error), "approvals_full_for_principal") << "after a start, too";
+    ASSERT_TRUE(desk.vote("a", false));
+    EXPECT_FALSE(desk.ask("c", 1).error);
+    desk.clock->advance(std::chrono::hours(1));
+    EXPECT_FALSE(desk.ask("g", 1).error) << "those that have expired do not count";
 }
 
 }  // namespace

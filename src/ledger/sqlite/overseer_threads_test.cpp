@@ -115,6 +115,7 @@ TEST(Overseer, ClosingDoesNotWaitForTheCheckOfALargeFile) {
     hold.armed = true;
     SqliteOptions options;
     options.directory = left_behind(desk);
+    options.watch_past = false;
     options.clock = desk.clock;
     options.check_at_once_below = 0;
     options.vfs = vfs.name();

@@ -38,8 +38,15 @@ tl::unexpected<Error> no_room(const std::string& directory, const Error& why) {
 }
 
 Result<void> make_directory(os::FileOps& files, const std::string& directory) {
-    const auto made = files.mkdir(directory);
-    if (made || os::error_number(made.error()) == EEXIST) return {};
+    auto made = files.mkdir(directory);
+    if (!made && os::error_number(made.error()) == EEXIST) return {};
+    if (made) {
+        // A power cut must not take the directory away with all that was answered.
+        const auto parent = files.open(os::directory_of(directory), os::OpenMode::directory);
+        if (!parent && os::error_number(parent.error()) == EACCES) return {};  // may not be read, only used
+        made = parent ? files.fsync(*parent) : tl::unexpected(parent.error());
+    }
+    if (made) return {};
     if (os::is_disk_full(os::error_number(made.error()))) return no_room(directory, made.error());
     return refused("no_directory", directory,
                    fmt::format("The ledger's directory cannot be made. {} Make it, or name another.",

@@ -94,6 +94,29 @@ PreparedEvent::PreparedEvent(const AuditChain& chain, const base::SealKey& key, 
         payload.bytes = seal_payload(key, call_id, payload.field, payload.bytes, rng);
 }
 
+std::size_t bytes_of(const Value& value) noexcept {
+    constexpr std::size_t kNode = 32;
+    std::size_t bytes = kNode;
+    if (const auto* text = value.if_string()) bytes += text->size();
+    if (const auto* array = value.if_array()) {
+        for (const Value& element : *array) bytes += bytes_of(element);
+    }
+    if (const auto* object = value.if_object()) {
+        for (const auto& member : *object) bytes += member.key().size() + bytes_of(member.value());
+    }
+    return bytes;
+}
+
+std::size_t bytes_of(const std::vector<PreparedEvent>& events) noexcept {
+    constexpr std::size_t kEvent = 1'024;
+    std::size_t bytes = 0;
+    for (const PreparedEvent& event : events) {
+        bytes += kEvent;
+        for (const StoredPayload& payload : event.payloads) bytes += payload.bytes.size();
+    }
+    return bytes;
+}
+
 PreparedClaim::PreparedClaim(ClaimRequest asked, const AuditChain& chain, const base::SealKey& key)
     : request(std::move(asked)),
       key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)) {

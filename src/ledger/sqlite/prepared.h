@@ -47,6 +47,10 @@ struct PreparedEvent {
     std::vector<StoredPayload> payloads;  ///< sealed
 };
 
+/// About how much memory a request holds while it waits.
+std::size_t bytes_of(const Value& value) noexcept;
+std::size_t bytes_of(const std::vector<PreparedEvent>& events) noexcept;
+
 struct PreparedClaim {
     PreparedClaim(ClaimRequest request, const AuditChain& chain, const base::SealKey& key);
 

@@ -40,7 +40,8 @@ bool Readers::submit(std::unique_ptr<ReadJob> job) {
         }
         ++counts_.refused;
     }
-    const Error busy(ErrorCode::ledger_unavailable, "Too much waits to be looked up already. Try again later.",
+    const Error busy(ErrorCode::ledger_unavailable,
+                     "Too much waits to be looked up already. Try again later.",
                      {{"reason", "ledger_busy"}, {"limit", options_.max_waiting}});
     job->finish(&busy);
     return false;

@@ -170,19 +170,93 @@ CREATE TABLE audit_segments(
 ) STRICT;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
+// What one principal or tenant has waiting for a decision is counted whenever another one is asked for.
+constexpr const char* kVersion5 =
+    "CREATE INDEX IF NOT EXISTS approvals_open ON approvals(tenant, requester, expires_at) "
+    "WHERE state IN ('pending', 'approved');";
+
+// An approval whose place another took: a state more, which its CHECK must know. And what makes approvals and
+// votes evidence (vote_mac.h): those of before have none, so they cannot be used any more.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE approvals_6(
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    requester TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    request_hash BLOB NOT NULL,
+    state TEXT NOT NULL CHECK(state = 'pending' OR state = 'approved' OR state = 'denied' OR
+                              state = 'expired' OR state = 'consumed' OR state = 'revoked' OR
+                              state = 'superseded'),
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    consumed_by TEXT NOT NULL,
+    body BLOB NOT NULL,
+    superseded_by TEXT NOT NULL DEFAULT '',
+    seq INTEGER,
+    mac BLOB
+) STRICT;
+INSERT INTO approvals_6(n, id, tenant, requester, tool, digest, request_hash, state, created_at, expires_at,
+    consumed_by, body) SELECT n, id, tenant, requester, tool, digest, request_hash, state, created_at,
+    expires_at, consumed_by, body FROM approvals;
+DROP TABLE approvals;
+ALTER TABLE approvals_6 RENAME TO approvals;
+CREATE INDEX approvals_by_request ON approvals(request_hash, n);
+CREATE INDEX approvals_by_state ON approvals(state, n);
+CREATE INDEX approvals_by_expiry ON approvals(expires_at);
+CREATE INDEX approvals_open ON approvals(tenant, requester, expires_at)
+    WHERE state IN ('pending', 'approved');
+ALTER TABLE votes ADD COLUMN event_seq INTEGER;
+ALTER TABLE votes ADD COLUMN event_hash BLOB;
+ALTER TABLE votes ADD COLUMN mac BLOB;
+)sql";
+
+// Who cast a vote by number, the signature it came with, and the operators' keys.
+constexpr const char* kVersion7 = R"sql(
+ALTER TABLE votes ADD COLUMN uid INTEGER;
+ALTER TABLE votes ADD COLUMN key TEXT;
+ALTER TABLE votes ADD COLUMN signature TEXT;
+CREATE TABLE operators(
+    uid INTEGER PRIMARY KEY,
+    vkey TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    mac BLOB NOT NULL
+) STRICT;
+)sql";
+
+// What operators accepted as restored, and until when keys that are not known are held after it. And calls
+// that such a ledger had under way, or that are known only from an export: what became of them in the time
+// that was lost is for a person to say.
+constexpr const char* kVersion8 = R"sql(
+CREATE TABLE restores(
+    n INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    gap_until INTEGER NOT NULL
+) STRICT;
+ALTER TABLE calls ADD COLUMN restored INTEGER;
+CREATE INDEX calls_restored ON calls(fingerprint) WHERE restored IS NOT NULL;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4},
+                                     {5, kVersion5}, {6, kVersion6}, {7, kVersion7}, {8, kVersion8}};
 
 tl::unexpected<Error> refused(std::string_view reason, std::string message) {
     return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
 }
 
-Result<void> apply(Database& database, const Migration& step) {
+using AlsoDone = std::function<Result<void>(int version)>;
+
+Result<void> apply(Database& database, const Migration& step, const AlsoDone& also) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_migration");
     const std::string numbers =
         fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, step.version);
     Result<void> done = database.execute("BEGIN IMMEDIATE");
     if (done) done = database.execute(step.sql);
     if (done) done = database.execute(numbers.c_str());
+    if (done && also) done = also(step.version);
     if (done) {
         done = []() -> Result<void> {
             CALLGATE_FAILPOINT_RETURN("ledger.in_migration");
@@ -226,13 +300,13 @@ Result<void> check_identity(Database& database, std::span<const Migration> migra
     return {};
 }
 
-Result<void> migrate(Database& database, std::span<const Migration> migrations) {
+Result<void> migrate(Database& database, std::span<const Migration> migrations, const AlsoDone& also) {
     if (auto fit = check_identity(database, migrations); !fit) return fit;
     const auto version = database.integer_of("PRAGMA user_version");
     if (!version) return tl::unexpected(version.error());
     for (const Migration& step : migrations) {
         if (step.version <= *version) continue;
-        if (auto done = apply(database, step); !done) return done;
+        if (auto done = apply(database, step, also); !done) return done;
     }
     return {};
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include <callgate/error.h>
@@ -19,6 +20,9 @@ namespace callgate::ledger {
 /// "CGLD": what SQLite keeps in the file's head for us.
 inline constexpr std::int64_t kApplicationId = 0x43474C44;
 
+/// From this version on a file has a tally (tally.h).
+inline constexpr int kFirstTalliedVersion = 7;
+
 struct Migration {
     int version;  ///< of the file after this step; dense from 1
     const char* sql;
@@ -29,7 +33,9 @@ std::span<const Migration> ledger_migrations();
 /// | foreign_database | …}.
 Result<void> check_identity(Database& database, std::span<const Migration> migrations = ledger_migrations());
 
-/// Brings the file to the last of `migrations`, if check_identity() finds nothing against it.
-Result<void> migrate(Database& database, std::span<const Migration> migrations = ledger_migrations());
+/// Brings the file to the last of `migrations`, if check_identity() finds nothing against it. `also` is done
+/// in the transaction of each step, and is told its version.
+Result<void> migrate(Database& database, std::span<const Migration> migrations = ledger_migrations(),
+                     const std::function<Result<void>(int version)>& also = {});
 
 }  // namespace callgate::ledger

@@ -48,6 +48,21 @@ ConcludeRequest as_late(ConcludeRequest concluded) {
 }
 
 template <class Request>
+std::size_t held_by(const Request&) noexcept {
+    return sizeof(Request);
+}
+std::size_t held_by(const PreparedClaim& claim) noexcept {
+    const Value* const arguments = claim.request.row.arguments.get();
+    return sizeof(claim) + bytes_of(claim.events) + (arguments != nullptr ? bytes_of(*arguments) : 0);
+}
+std::size_t held_by(const PreparedSettle& settle) noexcept {
+    return sizeof(settle) + bytes_of(settle.events) + settle.outcome.sealed.size();
+}
+std::size_t held_by(const OpenApprovalRequest& request) noexcept {
+    return sizeof(request) + bytes_of(request.approval.arguments);
+}
+
+template <class Request>
 constexpr bool kEndsSomething =
     std::is_same_v<Request, PreparedSettle> || std::is_same_v<Request, ConcludeRequest>;
 
@@ -62,6 +77,7 @@ public:
 
     Result<void> apply(Clerk& clerk) override { return (clerk.*carry_)(request_, *reply_); }
     bool ends_something() const override { return kEndsSomething<Request>; }
+    std::size_t bytes() const override { return held_by(request_); }
     void finish(const Error* error) override {
         if (error != nullptr) reply_->error = *error;
         // From here on the reply and the waiter are the caller's again; only waking is ours.
@@ -234,9 +250,7 @@ std::uint64_t SqliteLedger::audit_count() {
 }
 
 Result<void> SqliteLedger::flush() {
-    auto done = engine_->write([](Clerk&) -> Result<bool> { return true; });
-    if (!done) return tl::unexpected(std::move(done.error()));
-    return {};
+    return engine_->flush();
 }
 
 void SqliteLedger::owner_gone(OwnerId owner) {

@@ -49,15 +49,22 @@ struct SqliteOptions {
     std::size_t max_record_bytes =
         512u << 20;  ///< of an approval or payload; a larger outcome goes without its result
     std::uint64_t check_at_once_below = 16u << 20;  ///< bytes: a larger file is checked while calls go on
+    /// Whose unsigned votes count A2 (operators.h). Who opens it in passing goes by what was said last.
+    std::vector<uid_t> operator_uids;
     /// Who else keeps the audit's checkpoints (audit/anchor.h): a file that only grows, a command, or both.
     std::string anchor_file;
     std::vector<std::string> anchor_command;
     std::chrono::milliseconds anchor_timeout{10'000};
+    /// Where the mark is kept that shows when an older ledger is put in the place of this one (head_mark.h):
+    /// a directory outside the ledger's. "": callgate-marks in the state directory of this user.
+    std::string mark_dir;
+    bool watch_past = true;  ///< false, for tests and their controls: without a mark, whatever is there opens
     /// For a moment, as operators' verbs own it: no event tells of a clean start, and what the last owner who
     /// stayed said about keeping goes before `kept`.
     bool in_passing = false;
     /// For how long it waits where this very process owns it, in case that is just being closed.
     std::chrono::milliseconds while_closing{2'000};
+    bool to_restore = false;    ///< by SqliteLedger::restore alone: nothing is refused or taken over yet
     const char* vfs = nullptr;  ///< SQLite's file layer, for tests
 
     // Seams; null means the real one.
@@ -68,6 +75,8 @@ struct SqliteOptions {
     SqliteOptions() = default;
 };
 
+struct RestoreOrder;  // restore.h
+
 /// What a start found and did.
 struct RecoveryReport {
     bool unclean = false;  ///< the last owner did not close it
@@ -75,17 +84,24 @@ struct RecoveryReport {
     std::uint64_t unknown = 0;
     std::uint64_t freed = 0;
     std::uint64_t left_to_claims = 0;
+    std::string replaces;  ///< the id of a ledger that was in this directory, and is gone
     std::chrono::nanoseconds took{0};
 };
 
 class SqliteLedger final : public Ledger, public Operations {
 public:
     /// ledger_unavailable with details.reason: ledger_owned, network_filesystem, not_private, newer_schema,
-    /// foreign_database, not_a_database, symbolic_link, damaged, ledger_lost, read_only, wrong_key, …
+    /// foreign_database, not_a_database, symbolic_link, damaged, ledger_lost, read_only, wrong_key,
+    /// rolled_back (an older one was put in its place), moved, mark_unwritable, …; config_error: no_mark_dir,
+    /// mark_inside.
     static Result<std::shared_ptr<SqliteLedger>> open(SqliteOptions options);
     ~SqliteLedger() override;
     SqliteLedger(const SqliteLedger&) = delete;
     SqliteLedger& operator=(const SqliteLedger&) = delete;
+
+    /// Accepts a ledger that open() refuses as rolled_back or moved, and closes it again: see restore.h.
+    static Result<Object> restore(SqliteOptions options, const RestoreOrder& order,
+                                  const WorkProgress& progress = {});
 
     const RecoveryReport& recovery() const noexcept;
     const std::string& directory() const noexcept;
@@ -141,8 +157,12 @@ public:
     Result<Object> rotate_audit_key(std::string_view by) override;
     Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress& progress) override;
     Result<Object> audit_segments() override;
+    std::vector<uid_t> operator_uids() override;
+    Result<std::optional<std::string>> operator_key(uid_t uid) override;
+    Result<void> set_operator_key(uid_t uid, std::string_view vkey, AuditEvent& event) override;
 
-    /// Everything that was recorded before is on the disk, or the error says why not.
+    /// Everything that was recorded before is on the disk, or the error says why not. Waits no longer than a
+    /// commit may take (disk_hung).
     Result<void> flush();
 
     class Engine;

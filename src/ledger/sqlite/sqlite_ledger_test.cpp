@@ -36,6 +36,7 @@ std::shared_ptr<SqliteLedger> open_at(const std::string& directory,
                                       const std::shared_ptr<base::ManualClock>& clock) {
     SqliteOptions options;
     options.directory = directory;
+    options.watch_past = false;  // it is a copy of one that lives
     options.clock = clock;
     auto opened = SqliteLedger::open(std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
@@ -149,6 +150,7 @@ TEST(SqliteLedger, ALargeFileIsCheckedWhileCallsGoOn) {
     desk.claim(1, "k");
     SqliteOptions options;
     options.directory = left_behind(desk);
+    options.watch_past = false;
     options.clock = desk.clock;
     options.check_at_once_below = 0;
     auto next = SqliteLedger::open(std::move(options));
@@ -433,8 +435,13 @@ TEST(SqliteLedger, AFileOfAnOlderVersionIsBroughtUpToDate) {
         auto file = Database::open(path, Access::read_write);
         ASSERT_TRUE(file);
         ASSERT_TRUE(file->execute(
-            "ALTER TABLE calls DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE "
-            "audit_segments; PRAGMA user_version = 1"));
+            "DROP TABLE restores; DROP INDEX calls_restored; ALTER TABLE calls DROP COLUMN restored; ALTER "
+            "TABLE calls DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE "
+            "audit_segments; DROP TABLE operators; ALTER TABLE votes DROP COLUMN event_seq; ALTER TABLE "
+            "votes "
+            "DROP COLUMN event_hash; ALTER TABLE votes DROP COLUMN mac; ALTER TABLE votes DROP COLUMN uid; "
+            "ALTER TABLE votes DROP COLUMN key; ALTER TABLE votes DROP COLUMN signature; PRAGMA user_version "
+            "= 1"));
     }
     ASSERT_FALSE(desk.open(false));
     EXPECT_EQ(desk.ledger->stats()->at("schema"), ledger_migrations().back().version);

@@ -10,6 +10,7 @@
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
+#include "ledger/sqlite/restore.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 
 namespace callgate::ledger {
@@ -73,7 +74,7 @@ Io look_up(Readers& readers, Answer& reply, Waiter& waiter, Look look) {
     return Io::pending;
 }
 
-Result<void> peek_at(SqliteLedger::Engine& engine, const base::Sha256Digest& hash,
+Result<void> peek_at(SqliteLedger::Engine& engine, const std::string& key, const base::Sha256Digest& hash,
                      const base::Sha256Digest& fingerprint, Reader& reader, PeekReply& reply) {
     CALLGATE_FAILPOINT_RETURN("ledger.sqlite_peek");
     // One snapshot for the row and its outcome.
@@ -91,13 +92,18 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const base::Sha256Digest& has
             if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
             spent = *tombstone;
         }
-        reply.verdict = foresee_claim(
-            Standing{call ? &call->row : nullptr, call && engine.is_alive(call->row.owner), spent,
-                     call && is_stale(call->row, *engine.time, engine.options.kept)},
-            fingerprint);
+        auto lost = lost_in_gap(*engine.book, reader.calls, key, fingerprint, call ? &*call : nullptr, spent);
+        if (!lost) return tl::unexpected(std::move(lost.error()));
+        if (*lost) return tl::unexpected(std::move(**lost));
+        reply.verdict =
+            foresee_claim(Standing{call ? &call->row : nullptr, call && engine.is_alive(call->row.owner),
+                                   spent, call && is_stale(call->row, *engine.time, engine.options.kept)},
+                          fingerprint);
         reply.found = call.has_value() || spent;
         if (!call) return {};
-        if (auto loaded = reader.calls.load_outcome(*call); !loaded) return loaded;
+        // What has ended has ended, whether or not its outcome can be read.
+        if (auto loaded = reader.calls.load_outcome(*call); !loaded)
+            reply.unreadable = std::move(loaded.error());
         reply.row = std::move(call->row);
         return {};
     }();
@@ -117,8 +123,9 @@ Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint
     reply.verdict = ClaimVerdict::claimed;
     if (key.key.empty()) return Io::done;
     return look_up(*engine_->lookups, reply, waiter,
-                   [&engine = *engine_, hash = hash_of(key), fingerprint](Reader& reader, PeekReply& into) {
-                       return peek_at(engine, hash, fingerprint, reader, into);
+                   [&engine = *engine_, name = key.key, hash = hash_of(key), fingerprint](Reader& reader,
+                                                                                          PeekReply& into) {
+                       return peek_at(engine, name, hash, fingerprint, reader, into);
                    });
 }
 
@@ -132,14 +139,14 @@ Io SqliteLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended
 }
 
 Io SqliteLedger::approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) {
-    return look_up(*engine_->lookups, reply, waiter,
-                   [&engine = *engine_, id = std::move(call_id)](Reader& reader,
-                                                                 ApprovalReply& into) -> Result<void> {
-                       auto found = reader.approvals.by_call(id, engine.time->latest());
-                       if (!found) return tl::unexpected(std::move(found.error()));
-                       into.approval = std::move(*found);
-                       return {};
-                   });
+    return look_up(
+        *engine_->lookups, reply, waiter,
+        [&engine = *engine_, id = std::move(call_id)](Reader& reader, ApprovalReply& into) -> Result<void> {
+            auto found = reader.approvals.by_call(id, engine.time->latest());
+            if (!found) return tl::unexpected(std::move(found.error()));
+            into.approval = std::move(*found);
+            return {};
+        });
 }
 
 Io SqliteLedger::open_approval_for(std::string_view tenant, std::string_view requester,
@@ -150,6 +157,8 @@ Io SqliteLedger::open_approval_for(std::string_view tenant, std::string_view req
         [&engine = *engine_, hash = hash_of_request(tenant, requester, fingerprint, idempotency_key)](
             Reader& reader, ApprovalReply& into) -> Result<void> {
             auto found = reader.approvals.open_for(hash, engine.time->latest());
+            // One that somebody changed in the file is none: who asks anew puts that on the record.
+            if (!found && is_tampered(found.error())) return {};
             if (!found) return tl::unexpected(std::move(found.error()));
             into.approval = std::move(*found);
             return {};
@@ -214,7 +223,7 @@ Result<std::vector<CallRow>> SqliteLedger::in_doubt() {
         if (!open) return tl::unexpected(std::move(open.error()));
         for (StoredCall& call : *open) {
             after = call.row.call_id;
-            if (needs_probe(call.row, engine_->is_alive(call.row.owner)))
+            if (!call.restored && needs_probe(call.row, engine_->is_alive(call.row.owner)))
                 found.push_back(std::move(call.row));
         }
         if (open->size() < kAtOnce) return found;

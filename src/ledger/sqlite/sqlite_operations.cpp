@@ -13,6 +13,8 @@
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
+#include "ledger/sqlite/operator_table.h"
+#include "ledger/sqlite/replay_check.h"
 #include "ledger/sqlite/schema.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 
@@ -51,7 +53,7 @@ tl::unexpected<Error> called_off(std::string_view what) {
 // One part of a check after the other, which whoever waits for it can call off in the middle of a long query.
 class Step {
 public:
-    static constexpr std::uint64_t kParts = 7;  // SQLite's own, our rules, and each record
+    static constexpr std::uint64_t kParts = 8;  // SQLite's own, our rules, each record, and the replay
 
     Step(Database& connection, const WorkProgress& progress)
         : connection_(connection),
@@ -191,6 +193,8 @@ Result<Object> SqliteLedger::stats() {
                           {"batched_events", counts.batched_events},
                           {"largest_batch", counts.largest_batch},
                           {"refused", counts.refused},
+                          {"waiting_bytes", counts.waiting_bytes},
+                          {"hangs", counts.hangs},
                           {"wal_checkpoints", counts.wal_checkpoints}}},
         {"start", Object{{"unclean", start.unclean},
                          {"open_calls", start.open_calls},
@@ -199,6 +203,7 @@ Result<Object> SqliteLedger::stats() {
                          {"left_to_claims", start.left_to_claims},
                          {"milliseconds",
                           std::chrono::duration_cast<std::chrono::milliseconds>(start.took).count()}}}};
+    if (!start.replaces.empty()) out["start"].as_object()["replaces"] = start.replaces;
     if (engine_->anchors) {
         const Anchors::Standing anchored = engine_->anchors->standing();
         Object& told = (out["anchors"] = Object{{"signed", anchored.offered},
@@ -209,6 +214,14 @@ Result<Object> SqliteLedger::stats() {
     }
     if (engine_->health.load() == Engine::Health::damaged)
         out["check"].as_object()["problem"] = engine_->health_detail;
+    const auto hung = engine_->writer->hung_for();
+    out["writer"].as_object()["hung_ms"] =
+        hung ? std::chrono::duration_cast<std::chrono::milliseconds>(*hung).count() : 0;
+    const Readers::Counts looked = engine_->lookups->counts();
+    out["readers"] = Object{{"threads", looked.threads},
+                            {"looked", looked.looked},
+                            {"waiting", looked.waiting},
+                            {"refused", looked.refused}};
     if (trouble) out["trouble"] = Object{{"message", trouble->message}, {"details", trouble->details}};
     return out;
 }
@@ -248,7 +261,8 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
         {"used approvals without a call",
          "SELECT count(*) FROM approvals WHERE state = 'consumed' AND consumed_by = ''"},
         {"gaps in the audit's numbers",
-         "SELECT CASE WHEN count(*) = 0 THEN 0 ELSE max(seq) - count(*) - (SELECT coalesce(max(last), 0) FROM "
+         "SELECT CASE WHEN count(*) = 0 THEN 0 ELSE max(seq) - count(*) - (SELECT coalesce(max(last), 0) "
+         "FROM "
          "audit_segments) END FROM audit WHERE seq > (SELECT coalesce(max(last), 0) FROM audit_segments)"},
     };
     for (const auto& [what, sql] : kRules) {
@@ -262,11 +276,28 @@ Result<Object> SqliteLedger::check(const WorkProgress& progress) {
     if (ready) ready = reader.approvals.prepare(Access::read_only);
     if (ready) ready = look_at_records(reader, problems, *step);
     if (step->stopped()) return called_off("check");
-    step.reset();  // nobody else tells any more
     if (!ready) problems.emplace_back(ready.error().message);
+    step->next();
+    const KeptSince since{engine_->time->lived() - engine_->options.kept.key_ttl,
+                          engine_->time->latest() - engine_->options.kept.approval_ttl};
+    const auto began = std::chrono::steady_clock::now();
+    auto replayed = replay_check(reader, *engine_->key, since,
+                                 [&](std::uint64_t, std::uint64_t) { return !step->stopped(); });
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    if (step->stopped()) return called_off("check");
+    step.reset();  // nobody else tells any more
+    if (!replayed) return tl::unexpected(std::move(replayed.error()));
+    for (Value& problem : replayed->problems) problems.push_back(std::move(problem));
     if (progress) static_cast<void>(progress(Step::kParts, Step::kParts));
     const bool ok = problems.empty();
-    return Object{{"ok", ok}, {"problems", std::move(problems)}};
+    const std::uint64_t looked_at = replayed->rows + replayed->events;
+    return Object{{"ok", ok},
+                  {"problems", std::move(problems)},
+                  {"rows", replayed->rows},
+                  {"events", replayed->events},
+                  {"archived_up_to", replayed->archived},
+                  {"rows_per_s", static_cast<std::uint64_t>(static_cast<double>(looked_at) /
+                                                            std::max(took.count(), 1e-6))}};
 }
 
 Result<Object> SqliteLedger::collect() {
@@ -331,6 +362,30 @@ Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::s
         CALLGATE_FAILPOINT_RETURN("ledger.after_erase");
         return static_cast<std::uint64_t>(*gone);
     });
+}
+
+std::vector<uid_t> SqliteLedger::operator_uids() {
+    return engine_->options.operator_uids;
+}
+
+Result<std::optional<std::string>> SqliteLedger::operator_key(uid_t uid) {
+    auto reader = engine_->read();
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    return OperatorTable((*reader)->database, *engine_->key).find(uid);
+}
+
+Result<void> SqliteLedger::set_operator_key(uid_t uid, std::string_view vkey, AuditEvent& event) {
+    auto done = engine_->write([&](Clerk& clerk) -> Result<bool> {
+        auto number = clerk.book().record(event);
+        if (!number) return tl::unexpected(std::move(number.error()));
+        event.sequence = *number;
+        auto pinned = OperatorTable(clerk.book().database(), *engine_->key)
+                          .pin(uid, vkey, clerk.book().time().wall(), *number);
+        if (!pinned) return tl::unexpected(std::move(pinned.error()));
+        return true;
+    });
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
 }
 
 Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {

@@ -13,7 +13,8 @@ namespace callgate::ledger::sql {
 inline constexpr std::string_view kCallColumns =
     "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
     "maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, ended_at, "
-    "expires_at, result_ref, key_hash IS NOT NULL, runs_as, lived_at";
+    "expires_at, result_ref, key_hash IS NOT NULL, runs_as, lived_at, restored IS NOT "
+    "NULL";
 
 inline std::string select_calls(std::string_view rest) {
     return std::string("SELECT ").append(kCallColumns).append(" FROM calls ").append(rest);
@@ -28,7 +29,8 @@ inline constexpr std::string_view kIsOpen =
 inline constexpr std::string_view kInsertCall =
     "INSERT INTO calls(call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, effect_class, "
     "state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, "
-    "arguments, created_at, lived_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, ?15, "
+    "arguments, created_at, lived_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, "
+    "?15, "
     "?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
 inline constexpr std::string_view kInsertAttempt =
     "INSERT INTO attempts(call_id, n, epoch, owner, started_at) VALUES(?1, ?2, ?3, ?4, ?5)";

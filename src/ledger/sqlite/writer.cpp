@@ -30,7 +30,8 @@ bool concerns_the_disk(const Error& error) noexcept {
 bool ends_all(const Error& error) noexcept {
     const std::string_view reason = reason_of(error);
     return is_sync_failure(error) || reason == "io_error" || reason == "out_of_step" ||
-           reason == "after_commit" || (reason == "damaged" && error.details.contains("sqlite"));
+           reason == "after_commit" || reason == "mark_unwritable" ||
+           (reason == "damaged" && error.details.contains("sqlite"));
 }
 
 Error stopped_for_good(const Error& why) {
@@ -42,6 +43,21 @@ Error stopped_for_good(const Error& why) {
 
 Error closing() {
     return Error(ErrorCode::ledger_unavailable, "The ledger is being closed.", {{"reason", "closing"}});
+}
+
+WriterOptions with_watch(WriterOptions options) {
+    if (!options.watch) options.watch = std::make_shared<base::SystemClock>();
+    return options;
+}
+
+Error disk_hung(std::chrono::nanoseconds since) {
+    Error error(ErrorCode::ledger_unavailable,
+                "The disk has not answered the ledger for some time, so nothing new is begun. Try again "
+                "later.",
+                {{"reason", "disk_hung"},
+                 {"hung_ms", std::chrono::duration_cast<std::chrono::milliseconds>(since).count()}});
+    error.retryable = true;
+    return error;
 }
 
 /// The chore as one job among others.
@@ -70,11 +86,11 @@ private:
 
 Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion, Chore chore)
     : clerk_(clerk),
-      options_(options),
+      options_(with_watch(std::move(options))),
       on_commit_(std::move(on_commit)),
       chore_(std::move(chore)),
       companion_(companion),
-      chore_due_(std::chrono::steady_clock::now() + options.chore_every) {
+      chore_due_(std::chrono::steady_clock::now() + options_.chore_every) {
     sqlite3_wal_hook(
         clerk_.book().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
@@ -103,29 +119,65 @@ void Writer::stop() {
 
 bool Writer::submit(std::unique_ptr<WriteJob> job) {
     std::optional<Error> refused;
+    const std::size_t bytes = job->bytes();
     {
         const std::lock_guard lock(mutex_);
-        if (ended_) {
-            refused = trouble_;
-        } else if (stopping_) {
-            refused = closing();
-        } else if (waiting_.size() >= options_.max_waiting_jobs && !job->ends_something()) {
-            refused =
-                Error(ErrorCode::ledger_unavailable, "Too much waits to be written already. Try again later.",
-                      {{"reason", "ledger_busy"}, {"limit", options_.max_waiting_jobs}});
+        refused = why_not(*job, bytes);
+        if (refused) {
+            ++counts_.refused;
         } else {
+            waiting_bytes_ += bytes;
             waiting_.push_back(std::move(job));
             if (asleep_) wanted_.notify_one();
         }
-        if (refused) ++counts_.refused;
     }
     if (!refused) return true;
     job->finish(&*refused);
     return false;
 }
 
+// With the lock held.
+std::optional<Error> Writer::why_not(const WriteJob& job, std::size_t bytes) const {
+    if (ended_) return trouble_;
+    if (stopping_) return closing();
+    if (job.ends_something()) return std::nullopt;
+    if (const auto since = hung_for()) return disk_hung(*since);
+    const bool too_many = waiting_.size() >= options_.max_waiting_jobs;
+    // One alone always may, however large.
+    const bool too_large = waiting_bytes_ != 0 && waiting_bytes_ + bytes > options_.max_waiting_bytes;
+    if (!too_many && !too_large) return std::nullopt;
+    return Error(ErrorCode::ledger_unavailable, "Too much waits to be written already. Try again later.",
+                 {{"reason", "ledger_busy"},
+                  {"limit", too_many ? options_.max_waiting_jobs : options_.max_waiting_bytes},
+                  {"of", too_many ? "jobs" : "bytes"}});
+}
+
+std::int64_t Writer::nanoseconds_now() const noexcept {
+    return options_.watch->monotonic_now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+std::optional<std::chrono::nanoseconds> Writer::hung_for() const noexcept {
+    const std::int64_t since = at_work_since_.load(std::memory_order_relaxed);
+    if (since == kNotAtWork) return std::nullopt;
+    const std::chrono::nanoseconds taken(nanoseconds_now() - since);
+    if (taken <= options_.hung_after) return std::nullopt;
+    return taken;
+}
+
+void Writer::begin_work() noexcept {
+    at_work_since_.store(nanoseconds_now(), std::memory_order_relaxed);
+}
+
+bool Writer::end_work() noexcept {
+    const bool hung = hung_for().has_value();
+    at_work_since_.store(kNotAtWork, std::memory_order_relaxed);
+    return hung;
+}
+
 Result<bool> Writer::note(AuditEvent& event) {
     const std::lock_guard lock(mutex_);
+    if (const auto since = hung_for()) [[unlikely]]
+        return tl::unexpected(disk_hung(*since));
     if (trouble_) [[unlikely]]
         return tl::unexpected(*trouble_);
     if (stopping_) [[unlikely]]
@@ -143,13 +195,16 @@ Result<bool> Writer::note(AuditEvent& event) {
 
 std::optional<Error> Writer::trouble() const {
     const std::lock_guard lock(mutex_);
-    return trouble_;
+    if (trouble_) return trouble_;
+    if (const auto since = hung_for()) return disk_hung(*since);
+    return std::nullopt;
 }
 
 Writer::Counts Writer::counts() const {
     const std::lock_guard lock(mutex_);
     Counts counts = counts_;
     counts.waiting = waiting_.size();
+    counts.waiting_bytes = waiting_bytes_;
     return counts;
 }
 
@@ -204,9 +259,14 @@ void Writer::run() {
         const bool last = stopping_ && jobs.empty() && (taken_count_ == 0 || trouble_);
         lock.unlock();
         if (last) return;
+        std::size_t bytes = 0;
+        for (const auto& job : jobs) bytes += job->bytes();
+        begin_work();
         commit(jobs);
         tend_wal();
         lock.lock();
+        if (end_work()) ++counts_.hangs;
+        waiting_bytes_ -= std::min(bytes, waiting_bytes_);
     }
 }
 

@@ -10,6 +10,11 @@
 // written then. A failed sync ends it: what is on the disk is not known, so nothing more is written until the
 // next start has recovered (never a second sync).
 //
+// A disk that hangs hangs only this thread. Once a commit has taken longer than `hung_after`, what would
+// begin something new is refused at once (ledger_unavailable {reason: disk_hung}, retryable) until the commit
+// has come back; how calls under way have ended is taken, and written then. What waits is bounded, in number
+// and bytes.
+//
 // Threads: may be used from any thread. finish() of a job runs on the writer's thread or the bell's and must
 // be quick.
 #pragma once
@@ -20,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +34,7 @@
 
 #include <callgate/observer.h>
 
+#include "base/clock.h"
 #include "ledger/packed_event.h"
 #include "ledger/sqlite/bell.h"
 #include "ledger/sqlite/clerk.h"
@@ -44,16 +51,22 @@ public:
     virtual void finish(const Error* error) = 0;
     /// It tells how something ended that is on the record already: never refused because too much waits.
     virtual bool ends_something() const { return false; }
+    /// About how much memory it holds.
+    virtual std::size_t bytes() const { return 0; }
     /// After finish(), if the disk was full: what must be written all the same once there is room, though
     /// nobody waits for it any more. Null: nothing.
     virtual std::unique_ptr<WriteJob> left_over() { return nullptr; }
 };
 
 struct WriterOptions {
-    std::chrono::milliseconds batch_delay{10};  ///< how long an event may wait for company
-    std::size_t max_batch = 512;                ///< jobs in one commit
-    std::size_t max_waiting_events = 65'536;    ///< then who records waits, too
-    std::size_t max_waiting_jobs = 100'000;     ///< then jobs are refused
+    std::chrono::milliseconds batch_delay{10};    ///< how long an event may wait for company
+    std::size_t max_batch = 512;                  ///< jobs in one commit
+    std::size_t max_waiting_events = 65'536;      ///< then who records waits, too
+    std::size_t max_waiting_jobs = 100'000;       ///< then jobs are refused
+    std::size_t max_waiting_bytes = 256u << 20;   ///< that they hold, with those being written; as well
+    std::chrono::milliseconds hung_after{2'000};  ///< a commit that takes longer: nothing new is begun
+    /// By which that is measured; null: the machine's. A seam for tests.
+    std::shared_ptr<const base::Clock> watch;
     std::chrono::milliseconds retry_when_full{250};
     std::chrono::milliseconds chore_every{10 * 60'000};
     int checkpoint_pages = 1'000;      ///< of the write-ahead log: moved into the file when few are at work
@@ -91,7 +104,9 @@ public:
     /// Why nothing can be recorded now, if so.
     std::optional<Error> trouble() const;
     /// Whether there is such a reason; takes no lock.
-    bool troubled() const noexcept { return troubled_.load(std::memory_order_relaxed); }
+    bool troubled() const noexcept { return troubled_.load(std::memory_order_relaxed) || hung_for(); }
+    /// For how long a commit has not come back, where that is longer than it may take; takes no lock.
+    std::optional<std::chrono::nanoseconds> hung_for() const noexcept;
     /// On one of its threads, which must not wait for it.
     bool on_this_thread() const noexcept {
         return thread_.get_id() == std::this_thread::get_id() || bell_.on_this_thread();
@@ -108,6 +123,8 @@ public:
         std::uint64_t refused = 0;
         std::uint64_t largest_batch = 0;
         std::uint64_t wal_checkpoints = 0;
+        std::uint64_t waiting_bytes = 0;  ///< now, with those being written
+        std::uint64_t hangs = 0;          ///< commits that took longer than they may, and came back
         int wal_pages = 0;
     };
     Counts counts() const;
@@ -121,9 +138,16 @@ private:
     Result<void> attempt(Jobs& jobs, std::size_t& culprit);
     void failed(Jobs& jobs, const Error& error);
     std::optional<Error> ended() const;
+    std::optional<Error> why_not(const WriteJob& job, std::size_t bytes) const;
+    void begin_work() noexcept;
+    bool end_work() noexcept;
     void set_trouble(std::optional<Error> what);
     void tend_wal();
     std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now);
+
+    std::int64_t nanoseconds_now() const noexcept;
+
+    static constexpr std::int64_t kNotAtWork = std::numeric_limits<std::int64_t>::min();
 
     Clerk& clerk_;
     const WriterOptions options_;
@@ -139,7 +163,9 @@ private:
     std::optional<std::chrono::steady_clock::time_point> events_since_;
     std::chrono::steady_clock::time_point chore_due_;
     bool asleep_ = false;
-    std::size_t last_batch_ = 0;  // jobs in the last commit
+    std::size_t waiting_bytes_ = 0;
+    std::atomic<std::int64_t> at_work_since_{kNotAtWork};  // nanoseconds of the watch
+    std::size_t last_batch_ = 0;                           // jobs in the last commit
     bool stopping_ = false;
     std::optional<Error> trouble_;
     std::atomic<bool> troubled_{false};

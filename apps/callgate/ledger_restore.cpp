@@ -1,0 +1,108 @@
+#include "ledger_restore.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ledger/control/asker.h"
+#include "ledger/sqlite/restore.h"
+#include "ledger/sqlite/sqlite_ledger.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(callgate ledger restore: accept a ledger that was restored from a backup, or moved
+
+Usage: callgate ledger restore [options]
+
+  --moved              it is the newest, at another place: nothing was lost
+  --accept-new-keys    keys that are not known may run from now on; needs --because
+  --because TEXT       what shows that this is right; it goes on the record
+  --export FILE        what callgate audit export has of the time that was lost: its events are
+                       listed, and the calls in them are unknown by themselves
+  --anchor FILE        the host's anchor file, which is compared, and told of the restore
+  --mark-dir DIR       the host's ledger_mark_dir, where it is not the one the ledger names
+  --anyway             though neither mark nor anchor shows that anything was lost
+  -y, --yes            ask nothing
+  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
+                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
+  --json               one JSON document on standard output, whatever happens
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+A ledger that is behind its mark or its anchor has lost what it told, and is refused. Put the
+newest files back if there are any. Else this verb checks the ledger, puts the restore on the
+record, and from then on answers every key that it does not know with "outcome unknown": it may
+have been used in the time that was lost. That ends by itself when any key would be forgotten (31
+days by default), or with --accept-new-keys, when it is known that no such key comes again. Calls
+that were under way stay unknown until callgate calls resolve; open approvals are revoked.
+
+Exit codes
+  0  accepted          1  refused, or not confirmed
+  2  wrong usage, no ledger, or a process owns it
+
+Examples
+  callgate ledger restore --export audit.jsonl
+  callgate ledger restore --moved --yes
+  callgate ledger restore --accept-new-keys --because 'callers draw new keys since 14:00'
+)";
+
+}  // namespace
+
+std::string_view RestoreLine::help() {
+    return kHelp;
+}
+
+void RestoreLine::add_to(CLI::App& verb) {
+    verb.add_flag("--moved", moved);
+    verb.add_flag("--accept-new-keys", accept_new_keys);
+    verb.add_flag("--anyway", anyway);
+    verb.add_flag("-y,--yes", yes);
+    verb.add_option("--because", because);
+    verb.add_option("--export", export_file);
+    verb.add_option("--anchor", anchor_file);
+    verb.add_option("--mark-dir", mark_dir);
+}
+
+int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Console& console) {
+    OperatorRun run(line, console);
+    const auto directory = ledger_directory(line.ledger);
+    if (!directory) return run.give_up(directory.error());
+    if (!asked.yes) {
+        if (!run.may_ask())
+            return run.give_up(Error(ErrorCode::invalid_arguments, "Nobody is here to confirm it: say --yes.",
+                                     {{"reason", "not_confirmed"}}));
+        const std::string_view question = asked.moved
+                                              ? "Is this the newest copy, and does nobody use another?"
+                                              : "Accept that what came after this ledger's end is lost?";
+        if (!run.says_yes(question)) return kNo;
+    }
+    ledger::SqliteOptions options;
+    options.directory = *directory;
+    options.mark_dir = asked.mark_dir;
+    options.anchor_file = asked.anchor_file;
+    ledger::RestoreOrder order;
+    order.moved = asked.moved;
+    order.accept_new_keys = asked.accept_new_keys;
+    order.anyway = asked.anyway;
+    order.by = ledger::this_process().name;
+    order.because = asked.because;
+    order.export_file = asked.export_file;
+    const auto done = ledger::SqliteLedger::restore(std::move(options), order);
+    if (!done) return run.give_up(done.error());
+    const Value report(*done);
+    if (run.print_json(report)) return 0;
+    const Style& style = run.style();
+    run.print(fmt::format("{} {}\n", style.green("✓"),
+                          flag_at(report, "restored") ? "the ledger is restored" : "the ledger is accepted"));
+    run.print(outline(report, style));
+    if (text_at(report, "new_keys") == "held")
+        run.print(
+            "Keys that are not known are answered with \"outcome unknown\" until you say "
+            "--accept-new-keys.\n");
+    return 0;
+}
+
+}  // namespace callgate::cli

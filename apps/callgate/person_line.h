@@ -1,0 +1,20 @@
+// A line that a person types, unless Ctrl-C comes first.
+//
+// While an Interrupt is there, the first Ctrl-C only asks the program to stop: a plain read of the terminal
+// would go on waiting. This one looks at both.
+//
+// Threads: one reader of standard input.
+#pragma once
+
+#include <istream>
+#include <optional>
+#include <string>
+
+#include "interrupt.h"
+
+namespace callgate::cli {
+
+/// Nothing: the input ended, or Ctrl-C came (then interrupt.requested()).
+std::optional<std::string> read_line(std::istream& from, const Interrupt& interrupt);
+
+}  // namespace callgate::cli

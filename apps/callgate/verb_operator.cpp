@@ -1,0 +1,181 @@
+#include "verb_operator.h"
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+#include "error_report.h"
+#include "help.h"
+#include "operator_key.h"
+#include "operator_verb.h"
+#include "os/file_ops.h"
+#include "passphrase.h"
+#include "program.h"
+
+namespace callgate::cli {
+
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(callgate operator: the key that you sign your decisions with
+
+Usage: callgate operator VERB [options]
+
+Verbs
+  enroll   make your key, or another in its place
+  show     which key it is
+
+Options
+  -h, --help  this text; after a verb, that verb's
+)";
+
+constexpr std::string_view kEnrollHelp =
+    R"(callgate operator enroll: make the key that you sign your decisions with, once per user
+
+Usage: callgate operator enroll [options]
+
+  --json               one JSON document on standard output, whatever happens
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+A yes to a risky call must come from a person (assurance A2). Any program that runs as you can
+vote as you; it does not know your passphrase. You are asked for one at the terminal, and again
+whenever a vote needs your signature. Where there is a key already, its passphrase is asked for
+first, and the old key signs the new one.
+
+The key is in $XDG_CONFIG_HOME/callgate/operator.key, else ~/.config/callgate/operator.key. A
+ledger takes the first key that it sees of a user, and writes that down: enroll and sign a first
+vote before a model can run programs as you.
+
+Exit codes
+  0  made              1  the passphrase is wrong, or the two are not the same
+  2  wrong usage, or no terminal
+
+Examples
+  callgate operator enroll
+)";
+
+constexpr std::string_view kShowHelp =
+    R"(callgate operator show: which key you sign with
+
+Usage: callgate operator show [options]
+
+  --json               one JSON document on standard output, whatever happens
+  --color WHEN         auto (default), always, never; NO_COLOR is respected
+  -h, --help           this text
+
+Exit codes
+  0  shown             2  wrong usage, or there is none
+
+Examples
+  callgate operator show
+)";
+
+constexpr std::size_t kShortest = 8;
+
+struct CommandLine {
+    bool json = false;
+    std::string color = "auto";
+};
+
+class OperatorKeyRun {
+public:
+    OperatorKeyRun(const CommandLine& line, const Console& console)
+        : line_(line), console_(console), color_(color_mode(line.color)) {}
+
+    int enroll() {
+        const auto path = operator_key_path();
+        if (!path) return give_up(path.error());
+        auto before = OperatorKeyFile::read(files_, *path);
+        const bool first = !before && is(before.error(), "no_operator_key");
+        if (!before && !first) return give_up(before.error());
+        std::optional<ledger::SigningKey> key_before;
+        if (!first) {
+            const auto old = ask_passphrase("Passphrase of your present key: ");
+            if (!old) return give_up(old.error());
+            auto opened = before->open(old->view());
+            if (!opened) return give_up(opened.error());
+            key_before = std::move(*opened);
+        }
+        const auto passphrase = ask_passphrase(first ? "Passphrase: " : "New passphrase: ");
+        if (!passphrase) return give_up(passphrase.error());
+        if (passphrase->size() < kShortest) {
+            return give_up(
+                Error(ErrorCode::denied,
+                      fmt::format("The passphrase is shorter than {} bytes. Nothing was changed.", kShortest),
+                      {{"reason", "too_short"}}));
+        }
+        const auto again = ask_passphrase("The same again: ");
+        if (!again) return give_up(again.error());
+        if (again->view() != passphrase->view()) {
+            return give_up(Error(ErrorCode::denied, "The two are not the same. Nothing was changed.",
+                                 {{"reason", "not_the_same"}}));
+        }
+        const OperatorKeyFile made =
+            first ? OperatorKeyFile::make(rng_, passphrase->view())
+                  : OperatorKeyFile::make_next(rng_, passphrase->view(), *before, *key_before);
+        if (auto written = made.write(files_, rng_, *path); !written) return give_up(written.error());
+        return tell(made, *path);
+    }
+
+    int show() {
+        const auto path = operator_key_path();
+        if (!path) return give_up(path.error());
+        const auto file = OperatorKeyFile::read(files_, *path);
+        if (!file) return give_up(file.error());
+        return tell(*file, *path);
+    }
+
+private:
+    static bool is(const Error& error, std::string_view reason) {
+        return text_at(error.details, "reason") == reason;
+    }
+
+    int tell(const OperatorKeyFile& file, const std::string& path) const {
+        if (line_.json) {
+            console_.out << json::write_pretty(Value{{"key", file.vkey()}, {"path", path}}) << '\n';
+        } else {
+            console_.out << fmt::format("key   {}\nfile  {}\n", printable(file.vkey()), printable(path));
+        }
+        return 0;
+    }
+
+    int give_up(const Error& error) const {
+        print_error(error, std::nullopt, line_.json, color_, console_);
+        return error.code == ErrorCode::denied || is(error, "wrong_passphrase") || is(error, "called_off")
+                   ? kNo
+                   : 2;
+    }
+
+    const CommandLine& line_;
+    const Console& console_;
+    const ColorMode color_;
+    os::RealFileOps files_;
+    base::SystemRng rng_;
+};
+
+}  // namespace
+
+void add_operator(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+    auto line = std::make_shared<CommandLine>();
+    CLI::App& group = *app.add_subcommand("operator");
+    group.formatter(std::make_shared<FixedHelp>(kHelp));
+    group.require_subcommand(1);
+    const auto add = [&](const char* name, std::string_view help, int (OperatorKeyRun::*run)()) {
+        CLI::App& verb = *group.add_subcommand(name);
+        verb.formatter(std::make_shared<FixedHelp>(help));
+        verb.add_flag("--json", line->json);
+        verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
+        verb.callback([&chosen, line, &console, run] {
+            chosen = [line, &console, run] { return (OperatorKeyRun(*line, console).*run)(); };
+        });
+    };
+    add("enroll", kEnrollHelp, &OperatorKeyRun::enroll);
+    add("show", kShowHelp, &OperatorKeyRun::show);
+}
+
+}  // namespace callgate::cli

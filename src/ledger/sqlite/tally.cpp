@@ -1,0 +1,312 @@
+#include "ledger/sqlite/tally.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include "base/hkdf.h"
+#include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/segment_table.h"
+
+// sqlite3.h has them only where the whole program is compiled for it; Debian's library has them.
+extern "C" {
+void* sqlite3_preupdate_hook(sqlite3* db,
+                             void (*hook)(void*, sqlite3*, int, char const*, char const*, sqlite3_int64,
+                                          sqlite3_int64),
+                             void* self);
+int sqlite3_preupdate_old(sqlite3*, int, sqlite3_value**);
+int sqlite3_preupdate_count(sqlite3*);
+int sqlite3_preupdate_new(sqlite3*, int, sqlite3_value**);
+}
+
+namespace callgate::ledger {
+
+namespace {
+
+// The segments are among them: whoever could add one could pass deleted events off as archived. And the
+// restores: whoever could change one could let keys run again that may have been used.
+constexpr std::string_view kTables[] = {"approval_calls", "approvals", "audit_segments", "calls",
+                                        "operators",      "restores",  "tombstones",     "votes"};
+constexpr std::size_t kSumBytes = 32;
+constexpr std::size_t kRecordBytes = kSumBytes + 1 + 32;
+constexpr std::uint64_t kRowsBetweenLooks = 1'000;
+
+template <class Number>
+void append_number(std::string& to, Number number) {
+    for (std::size_t i = 0; i < sizeof(Number); ++i)
+        to.push_back(static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff));
+}
+
+// Its type, and its length where it has one: no two rows have the same text.
+void append_value(std::string& to, sqlite3_value* value) {
+    const int type = sqlite3_value_type(value);
+    to.push_back(static_cast<char>(type));
+    if (type == SQLITE_INTEGER) {
+        append_number(to, sqlite3_value_int64(value));
+    } else if (type == SQLITE_FLOAT) {
+        std::uint64_t bits = 0;
+        const double number = sqlite3_value_double(value);
+        std::memcpy(&bits, &number, sizeof(bits));
+        append_number(to, bits);
+    } else if (type != SQLITE_NULL) {
+        const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+        const int size = sqlite3_value_bytes(value);
+        append_number(to, static_cast<std::uint32_t>(size));
+        if (size > 0) to.append(bytes, static_cast<std::size_t>(size));
+    }
+}
+
+std::string bytes_of(const TallySum& sum) {
+    std::string out;
+    for (const std::uint64_t limb : sum.limbs) append_number(out, limb);
+    return out;
+}
+
+base::Sha256Digest mac_of(const RowHasher& hasher, std::string_view sum_and_flag, const AuditPlace& head) {
+    std::string text = "callgate-tally-v1";
+    text.append(sum_and_flag);
+    append_number(text, head.size);
+    text.append(ledger::bytes_of(head.hash));
+    return hasher.of_text(text);
+}
+
+// What `meta` holds, if it is whole and belongs to this head.
+struct Kept {
+    TallySum sum;
+    bool broken = true;
+    std::string why;
+};
+
+Result<Kept> read_kept(Database& database, const RowHasher& hasher, const AuditPlace& head) {
+    auto query = database.prepare("SELECT value FROM meta WHERE name = 'tally'");
+    if (!query) return tl::unexpected(std::move(query.error()));
+    auto found = query->step();
+    if (!found) return tl::unexpected(std::move(found.error()));
+    Kept kept;
+    if (!*found && head.size == 0) {  // nothing was ever written
+        kept.broken = false;
+        return kept;
+    }
+    if (!*found || query->blob(0).size() != kRecordBytes) {
+        kept.why = "the tally of the rows is missing or was changed";
+        return kept;
+    }
+    const std::string_view record = query->blob(0);
+    const auto mac = mac_of(hasher, record.substr(0, kSumBytes + 1), head);
+    if (CRYPTO_memcmp(mac.data(), record.data() + kSumBytes + 1, mac.size()) != 0) {
+        kept.why = "the tally of the rows was changed, or belongs to another time of this ledger";
+        return kept;
+    }
+    kept.broken = record[kSumBytes] != 0;
+    if (kept.broken) kept.why = "the tally of the rows was found changed before";
+    for (std::size_t i = 0; i < kSumBytes; ++i) {
+        kept.sum.limbs[i / 8] |= static_cast<std::uint64_t>(static_cast<unsigned char>(record[i]))
+                                 << (8 * (i % 8));
+    }
+    return kept;
+}
+
+Result<std::uint64_t> add_all(Database& database, RowHasher& hasher, TallySum& sum,
+                              const WorkProgress& progress) {
+    std::uint64_t rows = 0;
+    for (const std::string_view table : kTables) {
+        // A file that is just being brought up to date has not all of them yet, and so no rows there.
+        auto there = database.integer_of(
+            fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '{}'", table));
+        if (!there) return tl::unexpected(std::move(there.error()));
+        if (*there == 0) continue;
+        auto all = database.prepare(fmt::format("SELECT * FROM {}", table));
+        if (!all) return tl::unexpected(std::move(all.error()));
+        for (;;) {
+            auto found = all->step();
+            if (!found) return tl::unexpected(std::move(found.error()));
+            if (!*found) break;
+            sum.add(hasher.of_row(table, all->raw()));
+            if (++rows % kRowsBetweenLooks == 0 && progress && !progress(rows, 0)) {
+                return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
+            }
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::span<const std::string_view> tallied_tables() noexcept {
+    return kTables;
+}
+
+void TallySum::add(const base::Sha256Digest& hash) noexcept {
+    std::uint64_t carry = 0;
+    for (std::size_t i = 0; i < limbs.size(); ++i) {
+        std::uint64_t part = 0;
+        std::memcpy(&part, hash.data() + 8 * i, sizeof(part));
+        const std::uint64_t once = limbs[i] + part;
+        const std::uint64_t twice = once + carry;
+        carry = static_cast<std::uint64_t>(once < part) + static_cast<std::uint64_t>(twice < once);
+        limbs[i] = twice;
+    }
+}
+
+void TallySum::subtract(const base::Sha256Digest& hash) noexcept {
+    std::uint64_t borrow = 0;
+    for (std::size_t i = 0; i < limbs.size(); ++i) {
+        std::uint64_t part = 0;
+        std::memcpy(&part, hash.data() + 8 * i, sizeof(part));
+        const std::uint64_t once = limbs[i] - part;
+        const std::uint64_t twice = once - borrow;
+        borrow = static_cast<std::uint64_t>(limbs[i] < part) + static_cast<std::uint64_t>(once < borrow);
+        limbs[i] = twice;
+    }
+}
+
+RowHasher::RowHasher(const base::SealKey& key, std::string_view chain_id)
+    : key_(base::keyed_hash(key, "callgate-row-key-v1", chain_id)) {}
+
+RowHasher::~RowHasher() {
+    OPENSSL_cleanse(key_.data(), key_.size());
+}
+
+base::Sha256Digest RowHasher::of_text(std::string_view text) const {
+    return base::hmac_sha256(ledger::bytes_of(key_), text);
+}
+
+base::Sha256Digest RowHasher::of_values(std::string_view table, std::span<sqlite3_value* const> values) {
+    text_.assign("callgate-row-v1");
+    append_number(text_, static_cast<std::uint32_t>(table.size()));
+    text_.append(table);
+    // Without the nulls at its end: a column that a later version adds changes nothing about older rows.
+    std::size_t count = values.size();
+    while (count > 0 && sqlite3_value_type(values[count - 1]) == SQLITE_NULL) --count;
+    for (sqlite3_value* value : values.first(count)) append_value(text_, value);
+    return of_text(text_);
+}
+
+base::Sha256Digest RowHasher::of_row(std::string_view table, sqlite3_stmt* statement) {
+    std::vector<sqlite3_value*> values(static_cast<std::size_t>(sqlite3_column_count(statement)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = sqlite3_column_value(statement, static_cast<int>(i));
+    return of_values(table, values);
+}
+
+Tally::~Tally() {
+    if (watches_) sqlite3_preupdate_hook(database_->raw(), nullptr, nullptr);
+}
+
+Result<void> Tally::load(Database& database, const AuditPlace& head) {
+    auto kept = read_kept(database, hasher_, head);
+    if (!kept) return tl::unexpected(std::move(kept.error()));
+    sum_ = kept->sum;
+    broken_ = kept->broken;
+    return {};
+}
+
+Result<void> Tally::begin(Database& database) {
+    database_ = &database;
+    sum_ = {};
+    broken_ = false;
+    auto counted = add_all(database, hasher_, sum_, {});
+    if (!counted) return tl::unexpected(std::move(counted.error()));
+    return {};
+}
+
+void Tally::watch(Database& database) {
+    database_ = &database;
+    watches_ = true;
+    sqlite3_preupdate_hook(database.raw(), &Tally::changed, this);
+}
+
+Result<void> Tally::store(const AuditPlace& head) {
+    if (!store_) {
+        auto made = database_->prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('tally', ?1)");
+        if (!made) return tl::unexpected(std::move(made.error()));
+        store_ = std::move(*made);
+    }
+    std::string record = bytes_of(sum_);
+    record.push_back(broken_ ? '\1' : '\0');
+    const auto mac = mac_of(hasher_, record, head);
+    record.append(ledger::bytes_of(mac));
+    auto done = store_.bind_blob(1, record).run();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return {};
+}
+
+void Tally::changed(void* self, sqlite3* connection, int operation, char const* /*database*/,
+                    char const* table, sqlite3_int64 /*old_row*/, sqlite3_int64 /*new_row*/) {
+    if (std::ranges::find(kTables, std::string_view(table)) == std::end(kTables)) return;
+    static_cast<Tally*>(self)->change(connection, operation, table);
+}
+
+void Tally::change(sqlite3* connection, int operation, std::string_view table) {
+    std::vector<sqlite3_value*> values(static_cast<std::size_t>(sqlite3_preupdate_count(connection)));
+    const auto hash = [&](auto&& value_of) -> std::optional<base::Sha256Digest> {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (value_of(connection, static_cast<int>(i), &values[i]) != SQLITE_OK) return std::nullopt;
+        }
+        return hasher_.of_values(table, values);
+    };
+    if (operation != SQLITE_INSERT) {
+        if (const auto old = hash(sqlite3_preupdate_old)) {
+            sum_.subtract(*old);
+        } else {
+            broken_ = true;
+        }
+    }
+    if (operation != SQLITE_DELETE) {
+        if (const auto now = hash(sqlite3_preupdate_new)) {
+            sum_.add(*now);
+        } else {
+            broken_ = true;
+        }
+    }
+}
+
+Result<AuditPlace> audit_place(Database& database, std::string_view chain_id) {
+    AuditPlace head{0, empty_head(chain_id).hash};
+    auto last = database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
+    if (!last) return tl::unexpected(std::move(last.error()));
+    auto there = last->step();
+    if (!there) return tl::unexpected(std::move(there.error()));
+    if (*there) {
+        head.size = static_cast<std::uint64_t>(last->integer(0));
+        if (!copy_bytes(last->blob(1), head.hash)) return damaged_record("an event of the audit");
+        last->reset();
+    } else {
+        auto segment = last_segment(database);
+        if (!segment) return tl::unexpected(std::move(segment.error()));
+        if (*segment) head = AuditPlace((*segment)->last, (*segment)->head.hash);
+    }
+    return head;
+}
+
+Result<Recount> recount(Database& database, const base::SealKey& key, const WorkProgress& progress) {
+    auto chain_id = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+    if (!chain_id) return tl::unexpected(std::move(chain_id.error()));
+    RowHasher hasher(key, *chain_id);
+    const auto head = audit_place(database, *chain_id);
+    if (!head) return tl::unexpected(head.error());
+    auto kept = read_kept(database, hasher, *head);
+    if (!kept) return tl::unexpected(std::move(kept.error()));
+    TallySum now;
+    auto rows = add_all(database, hasher, now, progress);
+    if (!rows) return tl::unexpected(std::move(rows.error()));
+    Recount counted;
+    counted.rows = *rows;
+    counted.adds_up = !kept->broken && kept->sum == now;
+    if (kept->broken) {
+        counted.why = kept->why;
+    } else if (!counted.adds_up) {
+        counted.why =
+            "the rows of calls, tombstones, approvals and votes are not those that this program wrote: "
+            "something was changed, removed or put back in the file";
+    }
+    return counted;
+}
+
+}  // namespace callgate::ledger

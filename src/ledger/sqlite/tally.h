@@ -1,0 +1,117 @@
+// One number for all rows of the tables that decide: calls, tombstones, approvals, votes, operators, which
+// events are archived, and what was restored.
+//
+// The tally is the sum, modulo 2^256, of a keyed hash (HMAC-SHA-256) of every row. Whatever this program
+// inserts, changes or removes is added and taken away as it happens, and the sum is stored with the
+// transaction, authenticated together with the audit's head. So a row that was edited, removed or put back in
+// the file by anybody without the ledger's key no longer adds up, whichever column it was, and stays wrong
+// whatever is done to the row later: recount() finds it in one pass. Who has the key can make it add up.
+//
+// Rows are seen through SQLite's pre-update hook, so no statement can be forgotten. A column that is added to
+// one of these tables later must be null where it was not set: the hook does not know other defaults.
+//
+// Threads: as its connection, one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <callgate/error.h>
+
+#include "base/seal.h"
+#include "base/sha256.h"
+#include "ledger/audit/chain.h"
+#include "ledger/operations.h"
+#include "ledger/sqlite/database.h"
+
+namespace callgate::ledger {
+
+/// Where the audit ends: how many events, and the hash of the last.
+struct AuditPlace {
+    std::uint64_t size = 0;
+    base::Sha256Digest hash{};
+
+    AuditPlace(std::uint64_t events, const base::Sha256Digest& last) : size(events), hash(last) {}
+    explicit AuditPlace(const ChainHead& head) : AuditPlace(head.size(), head.hash) {}
+};
+
+/// Of the file's audit, in the transaction that `database` is in.
+Result<AuditPlace> audit_place(Database& database, std::string_view chain_id);
+
+/// The tables it covers.
+std::span<const std::string_view> tallied_tables() noexcept;
+
+/// A sum of keyed hashes. A value: a copy is what one can go back to.
+struct TallySum {
+    std::array<std::uint64_t, 4> limbs{};  ///< the least significant first
+
+    void add(const base::Sha256Digest& hash) noexcept;
+    void subtract(const base::Sha256Digest& hash) noexcept;
+    bool operator==(const TallySum&) const = default;
+};
+
+/// Hashes rows under a key of their own, derived from the ledger's.
+class RowHasher {
+public:
+    RowHasher(const base::SealKey& key, std::string_view chain_id);
+    ~RowHasher();
+    RowHasher(const RowHasher&) = delete;
+    RowHasher& operator=(const RowHasher&) = delete;
+
+    /// The row that `statement`, a SELECT * of `table`, stands at.
+    base::Sha256Digest of_row(std::string_view table, sqlite3_stmt* statement);
+    base::Sha256Digest of_values(std::string_view table, std::span<sqlite3_value* const> values);
+    base::Sha256Digest of_text(std::string_view text) const;
+
+private:
+    base::Sha256Digest key_{};
+    std::string text_;  // reused
+};
+
+class Tally {
+public:
+    /// `key` must outlive this.
+    Tally(const base::SealKey& key, std::string_view chain_id) : hasher_(key, chain_id) {}
+    ~Tally();
+    Tally(const Tally&) = delete;
+    Tally& operator=(const Tally&) = delete;
+
+    /// What `meta` says, for a file whose audit ends with `head`. One that does not belong there, or that
+    /// somebody changed, leaves a tally that never adds up again. One whose audit is empty need have none.
+    Result<void> load(Database& database, const AuditPlace& head);
+    /// For a file from before there was one: all rows are counted as they are. It must outlive this.
+    Result<void> begin(Database& database);
+    /// From now on, until this goes: every change by this connection counts. It must outlive this.
+    void watch(Database& database);
+
+    /// To be written into the transaction that changed something. After begin() or watch().
+    Result<void> store(const AuditPlace& head);
+
+    const TallySum& sum() const noexcept { return sum_; }
+    void rewind(const TallySum& before) noexcept { sum_ = before; }
+
+private:
+    static void changed(void* self, sqlite3* connection, int operation, char const* database,
+                        char const* table, sqlite3_int64 old_row, sqlite3_int64 new_row);
+    void change(sqlite3* connection, int operation, std::string_view table);
+
+    RowHasher hasher_;
+    TallySum sum_;
+    bool broken_ = false;
+    Database* database_ = nullptr;
+    bool watches_ = false;
+    Statement store_;
+};
+
+struct Recount {
+    bool adds_up = false;
+    std::string why;         ///< if it does not
+    std::uint64_t rows = 0;  ///< looked at
+};
+/// Counts all rows anew, in the transaction that `database` is in. `progress` is called between rows.
+Result<Recount> recount(Database& database, const base::SealKey& key, const WorkProgress& progress = {});
+
+}  // namespace callgate::ledger

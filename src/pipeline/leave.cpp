@@ -1,0 +1,180 @@
+#include "pipeline/leave.h"
+
+#include <utility>
+
+#include "pipeline/call.h"
+#include "pipeline/dispatch.h"
+#include "pipeline/key.h"
+#include "pipeline/projection.h"
+#include "pipeline/stored.h"
+
+namespace callgate::pipeline {
+namespace {
+
+bool accepted(const ledger::SettleReply& reply) {
+    return reply.settled.accepted;
+}
+bool accepted(const ledger::ConcludeReply& reply) {
+    return reply.accepted;
+}
+bool accepted(const ledger::Reply&) {
+    return false;  // it was projected when the call ended
+}
+
+// Something that the ledger is told and nobody waits for. It keeps itself until the ledger has answered.
+template <class Answer>
+class Afterwards final : public ledger::Waiter,
+                         public PoolTask,
+                         public std::enable_shared_from_this<Afterwards<Answer>> {
+public:
+    Afterwards(std::shared_ptr<Call> call, const AuditEvent& event) : call_(std::move(call)), event_(event) {}
+
+    /// `ask(event, reply, waiter)`
+    template <class Ask>
+    void begin(Ask ask) {
+        as_turn_ = call_->core->expect_turn();
+        const auto self = kept_ = this->shared_from_this();
+        if (ask(event_, reply_, *this) == ledger::Io::pending) return;
+        kept_ = nullptr;
+        run();
+    }
+    void wake() override {
+        const auto self = std::move(kept_);
+        if (as_turn_) call_->core->turns.submit(self);
+    }
+    void run() override {
+        if (!as_turn_) return;  // the runtime has gone, and its observers with it
+        tell();
+        call_->core->turn_came();
+    }
+    void drop() override { run(); }
+
+private:
+    void tell() {
+        if (reply_.error || !accepted(reply_)) return;
+        event_.sequence = reply_.first_event;
+        project_late_audit(*call_, event_);
+    }
+
+    const std::shared_ptr<Call> call_;
+    AuditEvent event_;
+    Answer reply_;
+    std::shared_ptr<Afterwards> kept_;
+    bool as_turn_ = false;
+};
+
+AuditEvent event_of_leaving(Call& call, std::string_view detail) {
+    AuditEvent event = make_event(call, "tool_call.resolved", "info", "settle");
+    event.detail = detail;
+    return event;
+}
+
+// It was claimed for a call that had left, and nothing was sent.
+void release(const std::shared_ptr<Call>& call, const CallId& call_id, std::uint32_t epoch,
+             std::uint32_t attempt) {
+    const AuditEvent event =
+        event_of_leaving(*call, "The ledger answered after the call had ended; nothing was sent.");
+    ledger::SettleRequest request;
+    request.call_id = call_id;
+    request.epoch = epoch;
+    request.attempt = attempt;
+    request.end = ledger::AttemptEnd::not_applied;
+    request.outcome = to_stored(*call);
+    request.events.push_back(event);
+    std::make_shared<Afterwards<ledger::SettleReply>>(call, event)
+        ->begin([&](AuditEvent&, ledger::SettleReply& reply, ledger::Waiter& waiter) {
+            return call->core->ledger().settle(std::move(request), reply, waiter);
+        });
+}
+
+// A dead owner's call passed to one that had left: nobody asks its probe, so nobody can tell.
+void give_up_probing(const std::shared_ptr<Call>& call, const ledger::CallRow& row) {
+    const AuditEvent event =
+        event_of_leaving(*call, "The ledger answered after the call had ended; its probe was not asked.");
+    ledger::ConcludeRequest request;
+    request.call_id = row.call_id;
+    request.epoch = row.epoch;
+    request.events.push_back(event);
+    std::make_shared<Afterwards<ledger::ConcludeReply>>(call, event)
+        ->begin([&](AuditEvent&, ledger::ConcludeReply& reply, ledger::Waiter& waiter) {
+            return call->core->ledger().conclude(std::move(request), reply, waiter);
+        });
+}
+
+void after_claim(const std::shared_ptr<Call>& call) {
+    const ledger::ClaimReply& claimed = call->special().claimed;
+    if (claimed.error || claimed.approval != ledger::ApprovalVerdict::ok ||
+        claimed.verdict != ledger::ClaimVerdict::claimed)
+        return;
+    if (claimed.row.state == ledger::CallState::reconciling) {
+        give_up_probing(call, claimed.row);
+    } else {
+        release(call, claimed.row.call_id, claimed.row.epoch, claimed.row.attempt);
+    }
+}
+
+// The end is on the record now, or not.
+void after_end(Call& call) {
+    if (call.settled.error) return;
+    if (call.terminal) {
+        project_late_audit(call, *call.terminal);
+    } else if (call.settled.settled.accepted && call.special_if() != nullptr) {
+        std::uint64_t number = call.settled.first_event;
+        for (AuditEvent& event : std::exchange(call.special().claim_events, {})) {
+            event.sequence = number++;
+            project_late_audit(call, event);
+        }
+    }
+}
+
+}  // namespace
+
+Step go_on_without_answer(Call& call) {
+    call.core->counters.settle.left.add();
+    call.shown_not_applied = false;
+    switch (call.asking()) {
+        case Asking::other_call: return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
+        case Asking::dispatch:
+        case Asking::give_back: return end_without_attempt(call, call.out_of_time());
+        case Asking::conclude:
+            call.has_claim = false;
+            call.outcome.result = {};
+            return call.refuse(key_error(call, ledger::ClaimVerdict::unknown));
+        default: return call.refuse(call.out_of_time());
+    }
+}
+
+void after_leaving(const std::shared_ptr<Call>& call) {
+    switch (call->asking()) {
+        case Asking::claim: after_claim(call); break;
+        case Asking::dispatch: {
+            const ledger::DispatchReply& passed = call->special().dispatched;
+            if (!passed.error && !passed.fenced) release(call, call->claim_id, call->epoch, passed.attempt);
+            break;
+        }
+        case Asking::give_back: {
+            const ledger::SettleReply& given = call->settled;
+            if (!given.error && given.settled.accepted)
+                release(call, call->claim_id, call->epoch, call->attempts);
+            break;
+        }
+        case Asking::conclude: {
+            const ledger::ConcludeReply& concluded = call->special().concluded;
+            if (!concluded.error && concluded.accepted &&
+                call->probed == Reconciliation::Verdict::not_applied)
+                release(call, call->claim_id, call->epoch, call->special().claimed.row.attempt);
+            break;
+        }
+        case Asking::end: after_end(*call); break;
+        default: break;
+    }
+}
+
+void record_and_go(Call& call, const AuditEvent& event) {
+    std::make_shared<Afterwards<ledger::Reply>>(call.self(), event)
+        ->begin([&call](AuditEvent& kept, ledger::Reply& reply, ledger::Waiter& waiter) {
+            return call.core->ledger().record(kept, reply, waiter);
+        });
+}
+
+}  // namespace callgate::pipeline

@@ -1,0 +1,24 @@
+// What a rule without a name is known by: its content.
+//
+// The record, the digest of an approval and explanations name rules. A rule without a name is called after a
+// hash of everything it decides by, so a rule that is inserted, removed or moved elsewhere changes nobody
+// else's name, and a rule that was changed has another one. What a rule says (`reason`) does not count.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <callgate/policy.h>
+
+namespace callgate::policy {
+
+/// "rule-" and 16 hexadecimal digits.
+std::string name_by_content(const Rule& rule);
+
+/// Whether a name has that form. Such a name is never taken from a configuration but made anew, so that a
+/// configuration that was read back, changed and set again means the same as one that was written by hand.
+bool is_name_by_content(std::string_view name) noexcept;
+
+}  // namespace callgate::policy
