@@ -77,24 +77,25 @@ base::Sha256Digest hash_of(const KeyScope& key) {
 }
 
 std::string action_digest(const ActionIdentity& action) {
-    const Value document = Object{{"tenant", action.tenant},
-                                  {"requester", action.requester},
-                                  {"tool_id", action.request.tool_id},
-                                  {"tool_def_hash", base::to_hex(action.request.definition_hash)},
-                                  {"server_identity", action.server_identity},
-                                  {"connector", action.connector},
-                                  {"config_ref", action.config_ref},
-                                  {"version", action.version},
-                                  {"action", action.request.action},
-                                  {"args", action.request.arguments},
-                                  {"secret_refs", array_of(action.secret_refs)},
-                                  {"resolved_targets", array_of(action.resolved_targets)},
-                                  {"effect_class", to_string(action.effect)},
-                                  {"decision", action.decision},
-                                  {"rule_id", action.rule_id},
-                                  {"risk", to_string(action.risk)},
-                                  {"idem_key", action.idempotency_key},
-                                  {"call_id", base::Uuid{action.call_id}.to_string()}};
+    Object document{{"tenant", action.tenant},
+                    {"requester", action.requester},
+                    {"tool_id", action.request.tool_id},
+                    {"tool_def_hash", base::to_hex(action.request.definition_hash)},
+                    {"server_identity", action.server_identity},
+                    {"connector", action.connector},
+                    {"config_ref", action.config_ref},
+                    {"version", action.version},
+                    {"action", action.request.action},
+                    {"args", action.request.arguments},
+                    {"secret_refs", array_of(action.secret_refs)},
+                    {"resolved_targets", array_of(action.resolved_targets)},
+                    {"effect_class", to_string(action.effect)},
+                    {"decision", action.decision},
+                    {"rule_id", action.rule_id},
+                    {"risk", to_string(action.risk)},
+                    {"idem_key", action.idempotency_key},
+                    {"call_id", base::Uuid{action.call_id}.to_string()}};
+    if (action.handed_in) document["handed_in"] = true;
     return base::to_hex(digest_of(kApprovalTag, document));
 }
 

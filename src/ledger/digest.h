@@ -54,6 +54,7 @@ struct ActionIdentity {
     std::string_view rule_id;   ///< "" is the matrix
     Risk risk = Risk::low;
     std::string_view idempotency_key;
+    bool handed_in = false;  ///< its tool is in no registry: call_direct
 
     ActionIdentity(RequestIdentity what, std::string_view of_tenant, std::string_view asked_by,
                    const CallId& id)

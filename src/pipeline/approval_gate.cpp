@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "ledger/digest.h"
 #include "pipeline/key.h"
+#include "pipeline/resolve.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -37,9 +38,13 @@ std::optional<ledger::ApprovalVerdict> standing(const Approval& approval, base::
     return ledger::ApprovalVerdict::not_found;
 }
 
+bool is_handed_in(const Call& call) {
+    return call.request.origin && call.request.origin->direct;
+}
+
 }  // namespace
 
-std::string approval_digest(const Call& call, const CallId& asked_by) {
+std::string approval_digest(const Call& call, const CallId& asked_by, bool handed_in) {
     const Context& context = *call.request.context;
     ledger::ActionIdentity action(ledger::RequestIdentity(call.tool->name(), call.tool->definition_hash(),
                                                           call.outcome.action, *call.arguments),
@@ -57,6 +62,7 @@ std::string approval_digest(const Call& call, const CallId& asked_by) {
     if (call.answer.rule != nullptr) action.rule_id = call.answer.rule->id;
     action.risk = call.risk.risk;
     action.idempotency_key = context.idempotency_key;
+    action.handed_in = handed_in;
     return ledger::action_digest(action);
 }
 
@@ -86,12 +92,15 @@ std::optional<Step> use_given_approval(Call& call) {
         if (!given->superseded_by.empty()) error.details["superseded_by"] = given->superseded_by;
         return call.refuse(std::move(error));
     }
-    const std::string digest = approval_digest(call, call_id_of(*given));
+    const std::string digest = approval_digest(call, call_id_of(*given), is_handed_in(call));
     if (digest != given->digest || !same_caller(call, *given)) {
         if (!resumed) {
             call.outcome.approval_id.clear();
             return std::nullopt;
         }
+        // Another body may have the name of the one that was handed in: it was not what was approved.
+        if (approval_digest(call, call_id_of(*given), true) == given->digest)
+            return call.refuse(only_handed_in(call));
         return call.refuse(approval_error(ledger::ApprovalVerdict::other_call, given->id));
     }
     call.special().approval_use = ledger::ApprovalUse{given->id, digest};
@@ -115,8 +124,8 @@ ledger::OpenApprovalRequest approval_request(Call& call) {
     approval.tool = call.outcome.tool;
     approval.action = call.outcome.action;
     approval.arguments = *call.arguments;
-    approval.digest = approval_digest(call, call.id);
-    approval.binding = approval_digest(call, CallId{});
+    approval.digest = approval_digest(call, call.id, is_handed_in(call));
+    approval.binding = approval_digest(call, CallId{}, is_handed_in(call));
     approval.risk = call.risk.risk;
     approval.autonomy = context.autonomy;
     approval.why = policy::reason(call.answer, call.question(), call.risk.risk);

@@ -9,7 +9,7 @@ namespace callgate::pipeline {
 
 /// The digest that binds an approval to this call, as the call stands now. `asked_by` is the call that opened
 /// it.
-std::string approval_digest(const Call& call, const CallId& asked_by);
+std::string approval_digest(const Call& call, const CallId& asked_by, bool handed_in);
 
 /// Looks for an approval that was given for exactly this call; a call that resumes one brings it along.
 ledger::Io look_for_approval(Call& call);

@@ -91,6 +91,27 @@ TEST_WITH_EITHER_LEDGER(Resume, OfAToolThatWasHandedInSaysWhatToDoAndThatWorks) 
     EXPECT_EQ(runs, 1);
 }
 
+TEST_WITH_EITHER_LEDGER(Resume, OfAToolThatWasHandedInRunsNoOtherOfThatName) {
+    TestRuntime node;
+    int handed_in = 0;
+    int registered = 0;
+    const Tool pay = tool("pay", "", [&] { return ++handed_in; }).risk(Risk::high);
+    node->tools().add_or_throw(tool("pay", "", [&] { return ++registered; }).risk(Risk::high));
+    const Outcome asked = node->call_direct(pay);
+    ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
+    const Outcome resumed = node->resume(asked.call_id());
+    EXPECT_FALSE(resumed.ok());
+    EXPECT_NE(resumed.error()->message.find("call_direct"), std::string::npos);
+    EXPECT_EQ(registered, 0);
+    EXPECT_TRUE(node->call_direct(pay).ok()) << "the approval was not used up";
+    EXPECT_EQ(handed_in, 1);
+}
+
+TEST_WITH_EITHER_LEDGER(Resume, OfNoCallIsOfNoSuchCall) {
+    TestRuntime node;
+    EXPECT_EQ(node->resume("").error()->details.at("reason"), "no_such_call");
+}
+
 // Keys.
 
 TEST_WITH_EITHER_LEDGER(Keys, OfABatchOfOneIsThatOfTheFirstCallOfALargerOne) {

@@ -29,12 +29,6 @@ Step not_found(Call& call, const Registry& registry) {
 
 enum Phase : int { kBegin, kLookedFor };
 
-Error no_such_call() {
-    return {ErrorCode::denied,
-            "No call of yours with this id waits for an approval.",
-            {{"reason", "no_such_call"}}};
-}
-
 // What a resumed call is to do stands in its approval. An approval of another principal is answered as one
 // that does not exist.
 Step become_the_approved(Call& call, Approval approval) {
@@ -81,16 +75,10 @@ Step find_what_to_resume(Call& call) {
 
 // Approved, but made with a tool that was handed in: there is nothing to look up, and the same call finds its
 // approval by itself.
-Step only_handed_in(Call& call) {
+Step not_in_registry(Call& call) {
     call.core->counters.resolve.not_found.add();
     call.outcome.server = "unknown";
-    return call.refuse(
-        Error(ErrorCode::not_found,
-              fmt::format("The tool {} of the approved call is not in the registry. Register it, or, where "
-                          "the call was made by call_direct, make it again with the same tool and arguments: "
-                          "it finds its approval.",
-                          call.outcome.tool),
-              {{"reason", "not_registered"}, {"approval_id", call.request.origin->approval->id}}));
+    return call.refuse(only_handed_in(call));
 }
 
 Step out_of_time(Call& call) {
@@ -100,6 +88,21 @@ Step out_of_time(Call& call) {
 }
 
 }  // namespace
+
+Error only_handed_in(const Call& call) {
+    return {ErrorCode::not_found,
+            fmt::format("The tool {} of the approved call is not in the registry. Register it, or, where the "
+                        "call was made by call_direct, make it again with the same tool and arguments: it "
+                        "finds its approval.",
+                        call.outcome.tool),
+            {{"reason", "not_registered"}, {"approval_id", call.request.origin->approval->id}}};
+}
+
+Error no_such_call() {
+    return {ErrorCode::denied,
+            "No call of yours with this id waits for an approval.",
+            {{"reason", "no_such_call"}}};
+}
 
 Step refuse_as_unknown(Call& call) {
     return not_found(call, call.core->registry_of(call.request.context->tenant));
@@ -129,7 +132,7 @@ Step resolve(Call& call) {
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
-        if (call.tool == nullptr) return call.resumes() ? only_handed_in(call) : not_found(call, registry);
+        if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
     }
     call.settle_deadline();
     if (call.deadline <= call.started) return out_of_time(call);

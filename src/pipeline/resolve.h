@@ -5,6 +5,8 @@
 // looked up.
 #pragma once
 
+#include <callgate/error.h>
+
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
@@ -19,6 +21,10 @@ struct ResolveCounters {
 };
 
 [[gnu::hot]] Step resolve(Call& call);
+
+/// Of a call that is resumed and cannot be: its tool was handed in; there is none that waits.
+Error only_handed_in(const Call& call);
+Error no_such_call();
 
 /// The answer that an unknown name gets; also for tools that the caller may not know of.
 Step refuse_as_unknown(Call& call);

@@ -8,6 +8,7 @@
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
 #include "pipeline/reconcile.h"
+#include "pipeline/resolve.h"
 #include "pipeline/tool_call.h"
 
 namespace callgate {
@@ -120,6 +121,7 @@ Outcome Runtime::preview(std::string_view tool, Args arguments, Context context,
 
 Outcome Runtime::resume(std::string_view call_id, Context context) {
     Request request = make_request("", nullptr, std::move(context));
+    if (call_id.empty()) request.from().refused = pipeline::no_such_call();
     request.from().resumes = std::string(call_id);
     return core_->run(std::move(request));
 }

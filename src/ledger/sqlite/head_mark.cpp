@@ -120,6 +120,17 @@ Result<void> check_private(os::FileOps& files, const std::string& directory) {
                 {{"reason", "not_private"}, {"directory", directory}});
 }
 
+// Looked at before it is opened: opening a pipe would wait for who is at its other end.
+Result<void> check_kind(os::FileOps& files, const std::string& file) {
+    const auto info = files.stat(file);
+    if (!info || info->kind == os::FileKind::regular) return {};  // what is not there is told by who opens it
+    return fail(ErrorCode::ledger_unavailable,
+                fmt::format("The ledger's mark '{}' is not a file. Move it away; the ledger is then called "
+                            "moved, and `callgate ledger restore --moved` accepts it.",
+                            file),
+                {{"reason", "mark_not_a_file"}, {"file", file}});
+}
+
 }  // namespace
 
 Result<Place> Place::of(os::FileOps& files, const std::string& directory) {
@@ -159,6 +170,7 @@ Result<std::string> HeadMark::directory_for(const std::string& given, const std:
 
 Result<std::optional<MarkRecord>> HeadMark::look(os::FileOps& files, const std::string& directory,
                                                  std::string_view chain_id) {
+    if (auto fit = check_kind(files, file_of(directory, chain_id)); !fit) return tl::unexpected(fit.error());
     const auto file = files.open(file_of(directory, chain_id), os::OpenMode::read);
     if (!file) {
         const int number = os::error_number(file.error());
@@ -194,6 +206,7 @@ Result<std::string> HeadMark::last_at(os::FileOps& files, const std::string& dir
 
 Result<HeadMark> HeadMark::open(os::FileOps& files, const std::string& directory, std::string chain_id,
                                 const Place& place, const MarkRecord& last) {
+    if (auto fit = check_kind(files, file_of(directory, chain_id)); !fit) return tl::unexpected(fit.error());
     auto file = files.open(file_of(directory, chain_id), os::OpenMode::create);
     if (!file) return unwritable(directory, file.error());
     return HeadMark(files, std::move(*file), std::move(chain_id), place, last.serial);

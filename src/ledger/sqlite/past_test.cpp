@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/encoding.h"
 #include "ledger/audit/export.h"
@@ -415,6 +416,20 @@ TEST(TheMark, MovesWithTheHostsSetting) {
     home.put_back("monday");
     EXPECT_EQ(open_elsewhere(), "rolled_back");
     EXPECT_EQ(home.opens(), "moved") << "the old one is no longer there";
+}
+
+TEST(TheMark, ThatIsAPipeIsRefusedWithoutWaiting) {
+    Home home;
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(1);
+    home.close();
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(home.marks())) files.push_back(entry.path());
+    for (const std::string& file : files) {
+        fs::remove(file);
+        ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    }
+    EXPECT_NE(home.opens(), "");
 }
 
 TEST(TheMark, MustBeOutsideTheDirectory) {
