@@ -198,6 +198,7 @@ private:
 
     mutable std::mutex io_mutex_;
     std::shared_ptr<pipeline::IoThread> io_;
+    bool io_stopped_ = false;
     std::atomic<int> io_waits_{0};  // calls that the io thread waits for while it does other work
     std::atomic<bool> has_lent_io_{false};
     std::atomic<std::size_t> lent_blocked_{0};

@@ -12,7 +12,10 @@ namespace callgate {
 
 IoHost& Runtime::Core::io() {
     const std::lock_guard lock(io_mutex_);
-    if (!io_) io_ = std::make_shared<pipeline::IoThread>();
+    if (!io_) {
+        io_ = std::make_shared<pipeline::IoThread>();
+        if (io_stopped_) io_->stop();
+    }
     return *io_;
 }
 
@@ -85,11 +88,13 @@ void Runtime::Core::wake_io() noexcept {
 }
 
 void Runtime::Core::stop_io() {
-    // Given up as well as stopped: a coroutine that has not ended lives in it, and holds the core.
+    // A coroutine that has not ended waits in it and holds the core: both go here.
     std::shared_ptr<pipeline::IoThread> io;
     {
         const std::lock_guard lock(io_mutex_);
-        io = std::move(io_);
+        io_stopped_ = true;
+        io = io_;
+        if (io && io->lent()) io_.reset();  // the host's, for as long as the runtime lives and no longer
     }
     if (io) io->stop();
 }

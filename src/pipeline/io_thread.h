@@ -1,11 +1,16 @@
 // The io context on which coroutine tools run: the runtime's own, on one thread, or one that the host lends.
 //
+// Guarantee: an executor of the runtime's own context may be held, used and released by any thread, also
+// after the context was stopped and the runtime is gone.
+//
 // Threads: may be used from any thread.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <thread>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <callgate/async.h>
 
@@ -29,11 +34,14 @@ public:
     bool on_lent_thread() const noexcept;
     /// How many there are: of a thread pool; one, as far as is known, of anything else.
     std::size_t lent_threads() const noexcept;
+    /// What waits in its own context is destroyed, and what is posted to it later is dropped.
     void stop();
 
 private:
     struct Own;
-    std::shared_ptr<Own> own_;  // the thread's too
+    template <class Inner>
+    class Keeping;
+    boost::intrusive_ptr<Own> own_;  // its thread's and its executors' too
     boost::asio::any_io_executor lent_;
 };
 
