@@ -24,7 +24,7 @@
 
 namespace callgate::ledger {
 
-class DeferredLedger final : public Ledger {
+class DeferredLedger final : public Ledger, public std::enable_shared_from_this<DeferredLedger> {
 public:
     enum class Answers : std::uint8_t { soon, when_told };
 
@@ -40,7 +40,12 @@ public:
             stopping_ = true;
         }
         changed_.notify_all();
-        thread_.join();
+        if (thread_.get_id() != std::this_thread::get_id()) {
+            thread_.join();
+        } else {
+            *gone_ = true;  // who was woken there was the last to hold it
+            thread_.detach();
+        }
     }
 
     // For the test.
@@ -236,15 +241,25 @@ private:
 
     void work() {
         const base::OurThread ours;
-        std::unique_lock lock(mutex_);
-        for (;;) {
+        bool gone = false;
+        gone_ = &gone;
+        while (!gone && work_on()) {
+        }
+    }
+
+    // False: there is nothing more to do. This may be gone when it returns.
+    bool work_on() {
+        std::shared_ptr<Ledger> self;  // goes after the lock
+        {
+            std::unique_lock lock(mutex_);
             changed_.wait(lock,
                           [&] { return (stopping_ && queue_.empty()) || (told_ > 0 && !queue_.empty()); });
-            if (queue_.empty()) return;
+            if (queue_.empty()) return false;
             if (told_ != kAll) --told_;
             Operation operation = std::move(queue_.front());
             queue_.pop_front();
             lock.unlock();
+            self = weak_from_this().lock();
             operation.act(nobody_);
             operation.act = nullptr;
             operation.reply->ready = true;
@@ -254,6 +269,7 @@ private:
             ++answered_;
             changed_.notify_all();
         }
+        return true;
     }
 
     const std::shared_ptr<Ledger> behind_;
@@ -268,6 +284,7 @@ private:
     bool batches_records_ = false;
     bool stopping_ = false;
     Nobody nobody_;
+    bool* gone_ = nullptr;  // of its thread
     std::thread thread_;
 };
 

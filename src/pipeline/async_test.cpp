@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "pipeline/runtime_testing.h"
@@ -215,6 +216,38 @@ TEST(Async, ACoroutineThatNeverEndsGoesWithTheRuntime) {
     entered.get_future().wait();
     runtime.reset();
     EXPECT_EQ(ended.get_future().get().error()->code, ErrorCode::cancelled);
+}
+
+// Notices and stop requests of a coroutine may be let go of after the runtime.
+TEST(Async, AnExecutorMayBeHeldLongerThanItsRuntime) {
+    auto runtime = std::make_unique<Runtime>();
+    const auto executor = executor_of(*runtime);
+    const auto strand = asio::make_strand(executor);
+    const auto work = asio::make_work_guard(executor);
+    const auto held = std::make_shared<int>(0);
+    asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
+    timer.async_wait([held](const boost::system::error_code&) { ++*held; });
+    runtime.reset();
+    EXPECT_EQ(held.use_count(), 1) << "what waited in it went with it";
+    asio::post(executor, [held] { ++*held; });
+    asio::post(strand, [held] { ++*held; });
+    asio::post(asio::make_strand(executor), [held] { ++*held; });
+    EXPECT_EQ(held.use_count(), 1) << "and what comes too late goes at once";
+    EXPECT_EQ(*held, 0);
+}
+
+TEST(Async, WhatACoroutinePostsToItsOwnExecutorDoesNotRunAtOnce) {
+    Runtime runtime;
+    const auto body = []() -> asio::awaitable<bool> {
+        const auto executor = co_await asio::this_coro::executor;
+        const auto ran = std::make_shared<bool>(false);
+        asio::post(executor, [ran] { *ran = true; });
+        co_return *ran;
+    };
+    ASSERT_TRUE(runtime.tools().add(async_tool("posts", "", body).read_only()));
+    const Outcome outcome = awaited(runtime, "posts");
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.content(), Value(false));
 }
 
 TEST(Async, ToolsRunOnTheExecutorTheHostLends) {

@@ -29,6 +29,10 @@ public:
     boost::asio::execution_context& query(boost::asio::execution::context_t) const {
         return boost::asio::query(inner_, boost::asio::execution::context);
     }
+    /// Asked by strands: what is posted from inside one must not run at once.
+    boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t what) const {
+        return boost::asio::query(inner_, what);
+    }
     BodyExecutor require(boost::asio::execution::blocking_t::never_t what) const {
         return {boost::asio::require(inner_, what), body_, lent_};
     }

@@ -33,13 +33,27 @@ struct IoThread::Own : boost::intrusive_ref_counter<IoThread::Own, boost::thread
     void end() {
         ended_.store(true);
         for (auto busy = posting_.load(); busy != 0; busy = posting_.load()) posting_.wait(busy);
-        io.shutdown();
+        quiet_.store(true);
+        clear();
     }
 
+    /// False: it has ended, and `post` was not called.
     template <class Post>
-    void unless_ended(Post post) {
+    bool unless_ended(Post post) {
         const Posting counted(posting_);
-        if (!ended_.load()) post();
+        if (ended_.load()) return false;
+        post();
+        return true;
+    }
+
+    /// Destroys what waits in it after its end: a strand that was made since may still have taken something.
+    void clear() {
+        if (!quiet_.load() || clears_.fetch_add(1) != 0) return;
+        std::size_t seen = 0;
+        do {
+            seen = clears_.load();
+            io.shutdown();  // may come back here, from what it destroys
+        } while (clears_.fetch_sub(seen) != seen);
     }
 
 private:
@@ -54,7 +68,9 @@ private:
     };
 
     std::atomic<bool> ended_{false};
+    std::atomic<bool> quiet_{false};  // ended, and nobody posts any more
     std::atomic<std::size_t> posting_{0};
+    std::atomic<std::size_t> clears_{0};
 };
 
 // The context's own executor, which keeps it. Two pointers: an any_io_executor holds it without allocating.
@@ -80,8 +96,8 @@ public:
     }
     template <class Function>
     void execute(Function&& function) const {
-        const auto own = own_;  // what it runs may be all that keeps this
-        own->unless_ended([&] { inner_.execute(std::forward<Function>(function)); });
+        const auto own = own_;  // what it runs or destroys may be all that keeps this
+        if (!own->unless_ended([&] { inner_.execute(std::forward<Function>(function)); })) own->clear();
     }
 
     friend bool operator==(const Keeping& a, const Keeping& b) noexcept { return a.inner_ == b.inner_; }
@@ -141,7 +157,7 @@ bool IoThread::run_one() {
 }
 
 void IoThread::stop() {
-    if (!own_ || !own_->thread.joinable()) return;
+    if (!own_ || stopped_.exchange(true)) return;
     const bool here = own_->thread.get_id() == std::this_thread::get_id();
     own_->left_alone.store(here);
     own_->guard.reset();

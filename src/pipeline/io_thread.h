@@ -42,6 +42,7 @@ private:
     template <class Inner>
     class Keeping;
     boost::intrusive_ptr<Own> own_;  // its thread's and its executors' too
+    std::atomic<bool> stopped_{false};
     boost::asio::any_io_executor lent_;
 };
 
