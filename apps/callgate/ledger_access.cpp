@@ -136,6 +136,7 @@ Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chron
         ledger::SqliteOptions options;
         options.directory = directory;
         options.in_passing = true;
+        options.while_closing = std::chrono::milliseconds(0);  // this one waits by itself
         auto own = ledger::SqliteLedger::open(std::move(options));
         if (own) {
             parts->own = std::move(*own);

@@ -30,6 +30,11 @@ ToolFailure would_block() {
             Applied::no};
 }
 
+ToolFailure ended_while_queued() {
+    return {Error(ErrorCode::cancelled, "The runtime ended before the tool began.", {{"reason", "queued"}}),
+            Applied::no};
+}
+
 // The handle an async tool holds. When the last one goes without an answer, there will be none.
 class AsyncAttempt final : public Attempt {
 public:
@@ -37,9 +42,7 @@ public:
         : state_(std::move(state)), io_(state_->make_io()), entered_(entered) {}
     ~AsyncAttempt() override {
         if (given_up_) return;
-        state_->finish(ToolReturn(
-            tl::unexpected(entered_ ? ToolFailure::lost("The tool went away without an answer.")
-                                    : ToolFailure::not_applied("The tool went away before it had begun."))));
+        state_->finish(ToolReturn(tl::unexpected(why_without_answer())));
     }
     bool enter() override {
         if (!entered_) entered_ = state_->enter();
@@ -56,6 +59,12 @@ public:
     }
 
 private:
+    ToolFailure why_without_answer() const {
+        if (entered_) return ToolFailure::lost("The tool went away without an answer.");
+        if (state_->closing()) return ended_while_queued();
+        return ToolFailure::not_applied("The tool went away before it had begun.");
+    }
+
     std::shared_ptr<AttemptState> state_;
     std::shared_ptr<IoHost> io_;
     bool entered_;           // the tool's, from start() on
@@ -260,8 +269,7 @@ void AttemptState::run() {
 }
 
 void AttemptState::drop() {
-    finish(ToolReturn(tl::unexpected(
-        ToolFailure(Error(ErrorCode::cancelled, "The runtime ended before the tool began."), Applied::no))));
+    finish(ToolReturn(tl::unexpected(ended_while_queued())));
 }
 
 void AttemptState::finish(Answer answer) {
@@ -327,6 +335,10 @@ void AttemptState::late(Answer answer) {
 
 std::shared_ptr<IoHost> AttemptState::make_io() {
     return call_->core->io_for(weak_from_this());
+}
+
+bool AttemptState::closing() const noexcept {
+    return call_->core->closing();
 }
 
 bool AttemptState::keeps_lent_thread() const noexcept {

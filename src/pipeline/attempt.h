@@ -99,6 +99,8 @@ public:
     RunContext& run_context() noexcept { return context_; }
     /// Where its coroutine runs, if it is one.
     std::shared_ptr<IoHost> make_io();
+    /// Whether the runtime is about to end.
+    bool closing() const noexcept;
     bool keeps_lent_thread() const noexcept;
     const Object& arguments() const noexcept { return arguments_->get_object(); }
 

@@ -540,7 +540,7 @@ void Call::stop_elsewhere(const std::shared_ptr<Call>& call) {
         const std::lock_guard lock(call->stop_mutex_);
         if (!call->stop_) return;  // who asks for its stop token from now on gets one that has stopped
     }
-    if (call->core->host.submit(std::make_shared<StopTask>(call)) != WorkerPool::Submitted::taken)
+    if (call->core->stops.submit(std::make_shared<StopTask>(call)) != WorkerPool::Submitted::taken)
         call->request_stop();
 }
 

@@ -72,6 +72,7 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       pool(pool_options(options)),
       turns(turns_options()),
       host(host_options(options)),
+      stops(host_options(options)),
       ledger_has_thread(parts.ledger->has_own_thread()),
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
@@ -270,6 +271,7 @@ void Runtime::Core::close() {
     };
     turns.close(left());
     stop_io();
+    stops.close(left());
     host.close(left());
 }
 

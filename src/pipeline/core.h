@@ -79,8 +79,10 @@ public:
     /// tools that do not answer.
     pipeline::WorkerPool turns;
     /// For all other foreign code that has no thread of its caller's to run on: observers, `done`, progress
-    /// functions, hooks, stop callbacks.
+    /// functions, hooks.
     pipeline::WorkerPool host;
+    /// For stop callbacks: what is to stop is told although others' callbacks block.
+    pipeline::WorkerPool stops;
     /// What hosts are to be notified of that belongs to no call under way.
     pipeline::Notices notices;
     pipeline::Counters counters;

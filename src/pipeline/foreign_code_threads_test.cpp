@@ -95,6 +95,26 @@ TEST(ForeignCode, DoneOfATimedOutCallMayCallTheRuntimeAndItsDeadlinesHold) {
     go_on.set_value();
 }
 
+TEST(ForeignCode, AToolIsToldToStopWhileOthersCallbacksBlock) {
+    RuntimeOptions options;
+    options.callback_threads = 1;
+    Runtime runtime(std::move(options));
+    ASSERT_TRUE(runtime.tools().add(
+        pooled("quick", [](const Object&, CallContext&) -> ToolReturn { return ToolResult(Value(1)); })));
+    std::promise<void> told;
+    ASSERT_TRUE(runtime.tools().add(pooled("obeys", [&](const Object&, CallContext& context) -> ToolReturn {
+                                        while (!context.cancelled()) std::this_thread::yield();
+                                        told.set_value();
+                                        return ToolResult(Value(1));
+                                    }).timeout(20ms)));
+    Gate gate;
+    runtime.start(CallRequest("quick"), {}, [&](Outcome) { gate.pass(); });
+    gate.wait_for_arrival();
+    EXPECT_EQ(runtime.call("obeys").error()->code, ErrorCode::timed_out);
+    told.get_future().wait();
+    gate.open();
+}
+
 TEST_WITH_EITHER_LEDGER(ForeignCode, WhatDoneThrowsIsCountedAndEndsNothing) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(

@@ -116,6 +116,13 @@ Step finish_after_leaving(Call& call) {
     return Step::next;
 }
 
+// The ledger may read it after the call has left with another error: what it says of one must be its own.
+void write_terminal(Call& call) {
+    AuditEvent& event = call.terminal.emplace();
+    fill_terminal_event(event, call);
+    if (call.outcome.error) event = AuditEvent(static_cast<const AuditFacts&>(event));
+}
+
 [[gnu::hot]] Step finish(Call& call) {
     OutcomeData& outcome = call.outcome;
     complete(call);
@@ -132,7 +139,7 @@ Step finish_after_leaving(Call& call) {
     if (call.has_left()) [[unlikely]]
         return finish_after_leaving(call);
     if (call.has_claim) return call.asked(settle_claim(call), Asking::end);
-    fill_terminal_event(call.terminal.emplace(), call);
+    write_terminal(call);
     if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
     return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
 }
@@ -173,7 +180,7 @@ Step fenced_off(Call& call) {
               "Another program or a late answer has settled this call; ask again with the same key.",
               {{"reason", "taken_over"}});
     call.special().claim_events.clear();
-    fill_terminal_event(call.terminal.emplace(), call);
+    write_terminal(call);
     call.phase = kRecordedInstead;
     return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
 }

@@ -51,6 +51,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "ledger.moved",
     "ledger.replaced",
     "ledger.restored",
+    "ledger.upgraded",
     "resolve",
     "authorize",
     "validate",

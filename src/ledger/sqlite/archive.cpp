@@ -50,8 +50,7 @@ public:
         return block_.size() < kPiece || write_block();
     }
     bool event(const AuditRow& row, std::span<const StoredPayload> payloads) override {
-        if (row.sequence % 1'024 == 0 && progress_ &&
-            !progress_(row.sequence - first_, last_ - first_ + 1)) {
+        if (row.sequence % 1'024 == 0 && progress_ && !progress_(row.sequence - first_, last_ - first_ + 1)) {
             stopped = true;
             return false;
         }
@@ -143,7 +142,8 @@ Result<std::optional<Boundary>> boundary(Database& database, std::uint64_t least
     auto query = database.prepare(
         "SELECT size, note FROM checkpoints WHERE size > ?1 AND size <= ?2 ORDER BY size DESC LIMIT 1");
     if (!query) return tl::unexpected(std::move(query.error()));
-    auto found = query->bind(1, static_cast<std::int64_t>(least)).bind(2, static_cast<std::int64_t>(most)).step();
+    auto found =
+        query->bind(1, static_cast<std::int64_t>(least)).bind(2, static_cast<std::int64_t>(most)).step();
     if (!found) return tl::unexpected(std::move(found.error()));
     if (!*found) return std::nullopt;
     return Boundary{static_cast<std::uint64_t>(query->integer(0)), std::string(query->text(1))};
@@ -221,8 +221,8 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
     facts.outcome = "info";
     facts.stage = "operator";
     facts.principal = request.by;
-    const std::string detail = fmt::format("Events {} to {} are in {} (SHA-256 {}).", segment.first, segment.last,
-                                           segment.file, base::to_hex(segment.sha256));
+    const std::string detail = fmt::format("Events {} to {} are in {} (SHA-256 {}).", segment.first,
+                                           segment.last, segment.file, base::to_hex(segment.sha256));
     facts.detail = detail;
     const AuditEvent event(facts);
     auto recorded = engine_->write([&](Clerk& clerk) -> Result<bool> {

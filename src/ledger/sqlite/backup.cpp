@@ -70,8 +70,7 @@ Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress
         if (code != SQLITE_OK) break;
     }
     sqlite3_backup_finish(copy);
-    if (stopped)
-        return fail(ErrorCode::cancelled, "The backup was called off.", {{"reason", "called_off"}});
+    if (stopped) return fail(ErrorCode::cancelled, "The backup was called off.", {{"reason", "called_off"}});
     if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to->raw(), code, "write the backup"));
     const auto bytes =
         to->integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");

@@ -49,8 +49,7 @@ TEST(Backup, TheLogIsMovedIntoTheFileAgainOnceItHasEnded) {
         EXPECT_FALSE(desk.claim(call, "k" + std::to_string(call)).error);
         return call < 50;
     };
-    ASSERT_TRUE(
-        desk.ledger->backup(desk.scratch.file("copy.db"), [&](auto, auto) { return write(); }));
+    ASSERT_TRUE(desk.ledger->backup(desk.scratch.file("copy.db"), [&](auto, auto) { return write(); }));
     for (int i = 0; i < 40; ++i) write();
     ASSERT_TRUE(desk.ledger->flush());
     EXPECT_LT(desk.ledger->stats()->at("wal_pages").to_number<int>(), 40);

@@ -19,10 +19,11 @@ Result<void> Book::prepare() {
 Result<void> Book::store_end() {
     if (sqlite3_total_changes64(database_->raw()) == changes_before_) return {};
     if (auto stored = audit.append(chain_.take_nodes()); !stored) return stored;
-    if (auto stored = tally.store(AuditPlace(chain_.head())); !stored) return stored;
-    if (log_is_marked_) return {};
-    marks_log_ = true;
-    return audit.set_mark(chain_.head());
+    if (!log_is_marked_) {
+        marks_log_ = true;
+        if (auto marked = audit.set_mark(chain_.head()); !marked) return marked;
+    }
+    return tally.store(AuditPlace(chain_.head()));
 }
 
 Result<void> Book::store_clocks() {

@@ -111,7 +111,7 @@ public:
 
     void begin() {
         head_before_ = chain_.head();
-        tally_before_ = tally.sum();
+        tally_before_ = tally.sums();
         changes_before_ = sqlite3_total_changes64(database_->raw());
         marks_log_ = false;
     }
@@ -148,7 +148,7 @@ private:
     Gap gap_;
     Statement begin_transaction_, commit_;
     ChainHead head_before_;
-    TallySum tally_before_;
+    TallySums tally_before_;
     std::int64_t changes_before_ = 0;
     bool log_is_marked_ = false;
     bool marks_log_ = false;  // this transaction does

@@ -70,6 +70,21 @@ inline std::string faults_of(SqliteLedger& ledger) {
     return "";
 }
 
+/// What a hand in the file needs to make a ledger look like one of version 1.
+inline constexpr const char* kBackToVersion1 =
+    "DROP TABLE restores; DROP INDEX calls_restored; ALTER TABLE calls DROP COLUMN restored; ALTER TABLE "
+    "calls "
+    "DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE audit_segments; DROP TABLE "
+    "operators; ALTER TABLE votes DROP COLUMN event_seq; ALTER TABLE votes DROP COLUMN event_hash; ALTER "
+    "TABLE "
+    "votes DROP COLUMN mac; ALTER TABLE votes DROP COLUMN uid; ALTER TABLE votes DROP COLUMN key; ALTER "
+    "TABLE "
+    "votes DROP COLUMN signature; DELETE FROM meta WHERE name = 'tally'; PRAGMA user_version = 1;";
+/// And what one that a program of then wrote does not have: an audit that says otherwise.
+inline constexpr const char* kWithoutItsAudit =
+    "DELETE FROM audit; DELETE FROM audit_nodes; DELETE FROM audit_payloads; DELETE FROM checkpoints; "
+    "DELETE FROM meta WHERE name = 'mark_dir' OR name = 'log_begin';";
+
 struct Desk {
     using Change = std::function<void(SqliteOptions&)>;
 
@@ -105,6 +120,19 @@ struct Desk {
         return std::nullopt;
     }
     void close() { ledger.reset(); }
+
+    /// By another program, while nobody owns it.
+    void set_in_file(const std::string& sql) {
+        close();
+        auto file = Database::open(directory + "/ledger.db", Access::read_write);
+        if (!file) throw std::runtime_error(file.error().message);
+        if (auto set = file->execute(sql.c_str()); !set) throw std::runtime_error(set.error().message);
+    }
+    /// Its file becomes one that a program of version 1 might have left.
+    void make_older() {
+        set_in_file(std::string(kBackToVersion1) + kWithoutItsAudit);
+        std::filesystem::remove_all(scratch.file("marks"));
+    }
 
     ClaimRequest request(std::uint64_t call, std::string key,
                          EffectClass effect = EffectClass::unsafe) const {

@@ -9,6 +9,7 @@
 
 #include "base/encoding.h"
 #include "base/failpoint.h"
+#include "ledger/audit/event_view.h"
 #include "ledger/digest.h"
 #include "ledger/own_events.h"
 #include "ledger/sqlite/columns.h"
@@ -26,6 +27,9 @@ namespace {
 constexpr int kBusyMilliseconds = 2'000;  // for a foreign program that looks at the file
 constexpr std::size_t kReadersKept = 8;   // on loan at most
 constexpr std::size_t kRecoveredAtOnce = 1'000;
+// Both on the record of every ledger that has a tally: one that was made with it, one that got it later.
+constexpr std::string_view kTalliedFromTheFirst = "tallied";
+constexpr std::string_view kUpgraded = "ledger.upgraded";
 
 std::string random_id(base::Rng& rng) {
     std::array<std::byte, 8> bytes{};
@@ -143,8 +147,11 @@ Result<void> SqliteLedger::Engine::open_database() {
                                              "Put the ledger on a usual local filesystem.",
                                              path(), *mode));
     }
-    return migrate(database, ledger_migrations(), [this](int version) -> Result<void> {
-        return version == kFirstTalliedVersion ? begin_tally() : Result<void>();
+    auto version = database.integer_of("PRAGMA user_version");
+    if (!version) return tl::unexpected(std::move(version.error()));
+    version_before_ = *version;
+    return migrate(database, ledger_migrations(), [this](int step) -> Result<void> {
+        return step == kFirstTalliedVersion ? begin_tally() : Result<void>();
     });
 }
 
@@ -159,11 +166,34 @@ Result<void> SqliteLedger::Engine::begin_tally() {
     if (!sealed_under) return tl::unexpected(std::move(sealed_under.error()));
     if (auto loaded = load_key(); !loaded) return loaded;
     if (auto right = check_key(*sealed_under); !right) return right;
+    if (auto older = check_it_is_older(); !older) return older;
+    if (auto noted = put_meta("upgraded_from", version_before_); !noted) return noted;
     auto place = audit_place(database, *chain);
     if (!place) return tl::unexpected(std::move(place.error()));
     Tally tally(*key, *chain);
     if (auto counted = tally.begin(database); !counted) return counted;
     return tally.store(*place);
+}
+
+// Its audit says if it had one: then the version was set back in the file, and what it had was removed.
+Result<void> SqliteLedger::Engine::check_it_is_older() {
+    auto events =
+        database.prepare("SELECT event FROM audit WHERE instr(event, ?1) OR (seq = 1 AND instr(event, ?2))");
+    if (!events) return tl::unexpected(std::move(events.error()));
+    events->bind_blob(1, kUpgraded).bind_blob(2, kTalliedFromTheFirst);
+    for (;;) {
+        auto found = events->step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return {};
+        EventView view;
+        if (scan_event(events->blob(0), view)) continue;
+        if (view.raw(Member::type) != kUpgraded && view.raw(Member::action) != kTalliedFromTheFirst) continue;
+        return refused(
+            "tampered",
+            fmt::format("The ledger in '{}' was set back to version {}, and its audit shows that it "
+                        "was newer. Restore the newest copy; nothing was changed.",
+                        options.directory, version_before_));
+    }
 }
 
 Result<void> SqliteLedger::Engine::check_key(const std::string& sealed_under) const {
@@ -310,6 +340,14 @@ Result<void> SqliteLedger::Engine::settle_mark(bool fresh) {
     return {};
 }
 
+tl::unexpected<Error> SqliteLedger::Engine::notes_changed() const {
+    return refused("tampered",
+                   fmt::format("What the ledger in '{}' notes about itself (its clock, how long things are "
+                               "kept, where its mark is) was changed by another program. Restore a copy from "
+                               "before that with its own mark; nothing was changed.",
+                               options.directory));
+}
+
 // Whose file this is and under which key; a log that belongs to another ledger shows here.
 Result<void> SqliteLedger::Engine::settle_identity() {
     auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
@@ -331,6 +369,12 @@ Result<void> SqliteLedger::Engine::settle_identity() {
         if (auto right = check_key(*sealed_under); !right) return right;
     }
     chain_id_ = fresh ? random_id(*options.rng) : *chain;
+    auto end = fresh ? AuditPlace(empty_head(chain_id_)) : audit_place(database, chain_id_);
+    if (!end) return tl::unexpected(std::move(end.error()));
+    Tally tally(*key, chain_id_);
+    if (auto loaded = tally.load(database, *end); !loaded) return loaded;
+    // Who restores is told by its check what is wrong.
+    if (!tally.notes_add_up() && !options.to_restore) return notes_changed();
     recovery.unclean = !fresh && *clean == 0;
     boots_ = static_cast<std::uint64_t>(*boots) + 1;
     std::optional<ClocksReached> last;
@@ -344,6 +388,7 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     time.emplace(*options.clock, last);
     if (auto settled = settle_mark(fresh); !settled) return settled;
     if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
+    tally.watch(database);
     Result<void> done = put_meta("chain_id", chain_id_);
     if (done) done = put_meta("key_id", key->id());
     if (done) done = put_meta("boots", static_cast<std::int64_t>(boots_));
@@ -351,6 +396,7 @@ Result<void> SqliteLedger::Engine::settle_identity() {
     if (done && mark) done = put_meta("mark_dir", question.mark_directory);
     if (done) done = settle_retention();
     if (done) done = settle_operators();
+    if (done) done = tally.store(*end);
     if (done) done = database.execute("COMMIT");
     if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
     // One that is left behind would only ever be older.
@@ -438,6 +484,19 @@ Result<void> SqliteLedger::Engine::load_gap() {
     return {};
 }
 
+// So that nobody can pass it off as an older one again.
+Result<void> SqliteLedger::Engine::record_upgrade() {
+    auto from = database.integer_of("SELECT value FROM meta WHERE name = 'upgraded_from'");
+    if (!from) return tl::unexpected(std::move(from.error()));
+    if (*from == 0) return {};
+    const std::string detail =
+        fmt::format("From version {} to version {}; its rows were counted as they were.", *from,
+                    ledger_migrations().back().version);
+    auto told = book->record(own_event(kUpgraded, detail));
+    if (!told) return tl::unexpected(std::move(told.error()));
+    return database.execute("DELETE FROM meta WHERE name = 'upgraded_from'");
+}
+
 // The first event of a log names its key; a later start only says that it is one.
 Result<void> SqliteLedger::Engine::record_opening() {
     if (book->chain().head().size() != 0) {
@@ -446,6 +505,7 @@ Result<void> SqliteLedger::Engine::record_opening() {
             if (!told) return tl::unexpected(std::move(told.error()));
             if (auto stored = book->store_clocks(); !stored) return stored;
         }
+        if (auto told = record_upgrade(); !told) return told;
         if (options.in_passing && !recovery.unclean) return {};
         auto number =
             book->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
@@ -455,7 +515,9 @@ Result<void> SqliteLedger::Engine::record_opening() {
     const std::string vkey = notary->signer().key().vkey();
     KeyNames keys;
     keys.key = vkey;
-    auto number = book->record(own_event("audit.opened", ""), keys);
+    AuditFacts first = own_event("audit.opened", "");
+    first.action = kTalliedFromTheFirst;
+    auto number = book->record(first, keys);
     if (!number) return tl::unexpected(std::move(number.error()));
     if (!recovery.replaces.empty()) {
         const std::string detail = fmt::format(

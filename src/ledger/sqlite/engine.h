@@ -119,8 +119,10 @@ private:
     Result<void> load_key();
     Result<void> check_key(const std::string& sealed_under) const;
     Result<void> begin_tally();
+    Result<void> check_it_is_older();
     bool has_signed() const;
     tl::unexpected<Error> lost() const;
+    tl::unexpected<Error> notes_changed() const;
     Result<void> look_back();
     Result<void> settle_mark(bool fresh);
     Result<void> settle_identity();
@@ -129,12 +131,14 @@ private:
     Result<void> check_file(bool unclean);
     Result<void> begin_chain();
     Result<void> record_opening();
+    Result<void> record_upgrade();
     Result<void> recover();
     void find_witnesses();
     Result<void> quick_check(Database& connection);
     void close();
 
     std::uint64_t boots_ = 0;
+    std::int64_t version_before_ = 0;  // of the schema, as the file was found
     std::string chain_id_;
 
     mutable std::mutex owners_mutex_;

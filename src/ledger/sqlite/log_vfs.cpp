@@ -31,8 +31,8 @@ Log& log_of(sqlite3_file* file) {
     return *reinterpret_cast<Log*>(file);
 }
 
-/// SQLite's own layer calls a device without room full, and a user's used up share a broken disk; later nobody
-/// can tell the two apart.
+/// SQLite's own layer calls a device without room full, and a user's used up share a broken disk; later
+/// nobody can tell the two apart.
 int told(int code) noexcept {
     const bool no_room = (code & 0xFF) == SQLITE_IOERR && os::is_disk_full(errno);
     return no_room ? SQLITE_FULL : code;

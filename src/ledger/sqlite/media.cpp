@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "ledger/sqlite/audit_table.h"
+#include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/whole_check.h"
 #include "secrets/key_source.h"
 
 namespace callgate::ledger {
@@ -36,7 +38,8 @@ bool is_read_only(const std::string& directory) noexcept {
     return ::statvfs(directory.c_str(), &about) == 0 && (about.f_flag & ST_RDONLY) != 0;
 }
 
-MediaLedger::MediaLedger(base::SealKey key) : key_(std::move(key)) {}
+MediaLedger::MediaLedger(base::SealKey key, std::string directory)
+    : key_(std::move(key)), directory_(std::move(directory)) {}
 
 MediaLedger::~MediaLedger() {
     reader_.reset();
@@ -47,7 +50,7 @@ MediaLedger::~MediaLedger() {
 Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const std::string& directory) {
     auto key = secrets::load_key(files, KeySource::file(directory + "/ledger.key"));
     if (!key) return tl::unexpected(std::move(key.error()));
-    std::unique_ptr<MediaLedger> media(new MediaLedger(std::move(*key)));
+    std::unique_ptr<MediaLedger> media(new MediaLedger(std::move(*key), directory));
     const std::string path = directory + "/ledger.db";
     const auto log = files.stat(path + "-wal");
     const bool has_log = log && log->size != 0;
@@ -69,8 +72,7 @@ Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const
                                            media->copy_, fault.message()));
         }
     }
-    auto database = has_log ? Database::open(media->copy_ + "/ledger.db", Access::read_write)
-                            : Database::open_alone(path, nullptr);
+    auto database = media->connect();
     if (!database) return tl::unexpected(std::move(database.error()));
     if (auto fit = check_identity(*database); !fit) return tl::unexpected(std::move(fit.error()));
     const auto version = database->integer_of("PRAGMA user_version");
@@ -91,18 +93,32 @@ AuditReader& MediaLedger::audit() noexcept {
     return *reader_;
 }
 
+Result<Database> MediaLedger::connect() const {
+    return copy_.empty() ? Database::open_alone(directory_ + "/ledger.db", nullptr)
+                         : Database::open(copy_ + "/ledger.db", Access::read_write);
+}
+
 Result<Object> MediaLedger::check() {
-    auto rows = reader_->database().prepare("PRAGMA integrity_check(100)");
-    if (!rows) return tl::unexpected(std::move(rows.error()));
-    Array problems;
-    for (;;) {
-        auto row = rows->step();
-        if (!row) return tl::unexpected(std::move(row.error()));
-        if (!*row) break;
-        if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
+    auto database = connect();
+    if (!database) return tl::unexpected(std::move(database.error()));
+    Reader reader(std::move(*database), key_);
+    // As its last owner would reckon; what that one noted is checked, too.
+    const auto noted = [&](std::string_view name) {
+        return reader.database.integer_of(
+            fmt::format("SELECT coalesce((SELECT value FROM meta WHERE name = '{}'), 0)", name));
+    };
+    const auto lived = noted("reached");
+    const auto latest = noted("latest");
+    const auto key_ttl = noted("key_ttl");
+    const auto approval_ttl = noted("approval_ttl");
+    for (const auto* number : {&lived, &latest, &key_ttl, &approval_ttl}) {
+        if (!*number) return tl::unexpected(number->error());
     }
-    const bool ok = problems.empty();
-    return Object{{"ok", ok}, {"problems", std::move(problems)}, {"read_only", true}};
+    const KeptSince since{time_of(*lived) - std::chrono::seconds(*key_ttl),
+                          time_of(*latest) - std::chrono::seconds(*approval_ttl)};
+    auto report = check_all(reader, key_, since, {});
+    if (report) (*report)["read_only"] = true;
+    return report;
 }
 
 }  // namespace callgate::ledger

@@ -15,6 +15,7 @@
 
 #include "base/seal.h"
 #include "ledger/audit/reader.h"
+#include "ledger/sqlite/database.h"
 #include "os/file_ops.h"
 
 namespace callgate::ledger {
@@ -34,13 +35,15 @@ public:
     MediaLedger& operator=(const MediaLedger&) = delete;
 
     AuditReader& audit() noexcept;
-    /// SQLite's own check of the whole file: {"ok", "problems": […], "read_only": true}.
+    /// As SqliteLedger::check, and {"read_only": true}.
     Result<Object> check();
 
 private:
-    explicit MediaLedger(base::SealKey key);
+    MediaLedger(base::SealKey key, std::string directory);
+    Result<Database> connect() const;
 
     base::SealKey key_;
+    std::string directory_;
     std::string copy_;  // a directory of ours; "": none
     std::unique_ptr<SqliteAuditReader> reader_;
 };

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ledger/audit/verify.h"
@@ -57,6 +58,22 @@ TEST(MediaLedger, IsReadWithTheLogThatAKilledOwnerLeft) {
     ASSERT_TRUE(desk.ledger->checkpoint());
     const std::uint64_t events = desk.ledger->audit_count();
     expect_verified_and_untouched(left_behind(desk), events);
+}
+
+TEST(MediaLedger, AHandInTheFileIsFoundThereToo) {
+    Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.set_in_file("UPDATE calls SET key_hash = NULL");
+    os::RealFileOps files;
+    const auto media = MediaLedger::open(files, desk.directory);
+    ASSERT_TRUE(media) << media.error().message;
+    const auto report = (*media)->check();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_FALSE(report->at("ok").as_bool());
+    EXPECT_THAT(json::write(report->at("problems")),
+                ::testing::HasSubstr("not those that this program wrote"));
 }
 
 }  // namespace

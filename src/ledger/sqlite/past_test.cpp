@@ -368,16 +368,40 @@ TEST(TheGap, EndedByAHandInTheFileIsFoundByTheCheck) {
     EXPECT_NE(faults_of(*home.ledger), "");
 }
 
-TEST(TheMark, AFileOfAVersionWithoutOneGetsItsFirst) {
+TEST(TheMark, WhoTakesItAwayCannotSayThatThereWasNone) {
+    Home home;
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(1);
+    home.set_in_file("DELETE FROM meta WHERE name = 'mark_dir'");
+    fs::remove_all(home.marks());
+    EXPECT_EQ(home.opens(), "tampered");
+}
+
+TEST(TheMark, WhoNamesAnotherDirectoryForItIsFoundByWhoPassesBy) {
     Home home;
     ASSERT_EQ(home.opens(), "");
     home.run_once(1);
     home.close();
-    fs::remove_all(home.marks());
-    {
-        auto file = Database::open(home.file("ledger.db"), Access::read_write);
-        ASSERT_TRUE(file->execute("DELETE FROM meta WHERE name = 'mark_dir'"));
-    }
+    home.keep("monday");
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(2);
+    home.close();
+    home.put_back("monday");
+    home.set_in_file("UPDATE meta SET value = '" + home.scratch.file("monday-marks") +
+                     "' WHERE name = 'mark_dir'");
+    SqliteOptions passing = home.options();
+    passing.in_passing = true;
+    passing.mark_dir = "";
+    const auto opened = SqliteLedger::open(std::move(passing));
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(reason_of(opened.error()), "tampered");
+}
+
+TEST(TheMark, AFileOfAVersionWithoutOneGetsItsFirst) {
+    Home home;
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(1);
+    home.make_older();
     ASSERT_EQ(home.opens(), "");
     home.close();
     home.keep("monday");

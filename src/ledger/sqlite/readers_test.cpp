@@ -55,8 +55,7 @@ TEST(SqliteReaders, WhatACallLooksUpSaysThatItCouldNotBeRead) {
     desk.turn.wait_for(desk.ledger->peek(key_of("k"), print_of("request"), peeked, desk.turn));
     EXPECT_TRUE(peeked.error);
     ApprovalReply open;
-    desk.turn.wait_for(
-        desk.ledger->open_approval_for("acme", "agent", print_of("ap"), "", open, desk.turn));
+    desk.turn.wait_for(desk.ledger->open_approval_for("acme", "agent", print_of("ap"), "", open, desk.turn));
     EXPECT_TRUE(open.error) << "not: there is none, open another";
     EXPECT_FALSE(approval_of_call(*desk.ledger, "call of ap"));
     const auto ended = std::make_shared<Woken>();

@@ -92,7 +92,8 @@ Result<std::optional<SegmentRow>> last_segment(Database& database) {
 
 Result<void> add_segment(Database& database, const SegmentRow& segment) {
     auto put = database.prepare(
-        "INSERT INTO audit_segments(first, last, hash, tail, path, note, key, file, bytes, sha256, archived_at) "
+        "INSERT INTO audit_segments(first, last, hash, tail, path, note, key, file, bytes, sha256, "
+        "archived_at) "
         "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
     if (!put) return tl::unexpected(std::move(put.error()));
     const std::string tail = joined(segment.tail);
@@ -128,10 +129,11 @@ Result<std::int64_t> drop_archived(Database& database, std::size_t limit) {
             gone += *done;
         }
     }
-    auto notes = changed_by(database,
-                            "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE size < "
-                            "?1 ORDER BY size LIMIT ?2)",
-                            *archived, static_cast<std::int64_t>(limit));
+    auto notes =
+        changed_by(database,
+                   "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE size < "
+                   "?1 ORDER BY size LIMIT ?2)",
+                   *archived, static_cast<std::int64_t>(limit));
     if (!notes) return notes;
     return gone + *notes;
 }

@@ -1,8 +1,8 @@
-// What the ledger's file knows of the audit's segments: which events are archived, where, and how the log goes
-// on after them.
+// What the ledger's file knows of the audit's segments: which events are archived, where, and how the log
+// goes on after them.
 //
-// A segment counts from the moment its row is committed. Its events go afterwards, a few at a time; those that
-// are still there are nobody's any more, and readers pass over them.
+// A segment counts from the moment its row is committed. Its events go afterwards, a few at a time; those
+// that are still there are nobody's any more, and readers pass over them.
 //
 // Threads: as their connection, one at a time.
 #pragma once

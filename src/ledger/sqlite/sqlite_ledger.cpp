@@ -1,9 +1,12 @@
 #include "ledger/sqlite/sqlite_ledger.h"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "ledger/digest.h"
 #include "ledger/sqlite/engine.h"
@@ -138,6 +141,41 @@ private:
     std::uint64_t number_ = 0;
 };
 
+// Ledgers that are closed by a thread of their own.
+class Closing {
+public:
+    static Closing& all() {
+        static Closing closing;
+        return closing;
+    }
+    ~Closing() {
+        for (One& one : threads_) one.thread.join();
+    }
+
+    void close(std::unique_ptr<SqliteLedger::Engine> engine) {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(threads_, [](One& one) {
+            if (!*one.over) return false;
+            one.thread.join();
+            return true;
+        });
+        auto over = std::make_shared<std::atomic<bool>>(false);
+        threads_.push_back({std::thread([engine = std::move(engine), over]() mutable {
+                                engine.reset();
+                                *over = true;
+                            }),
+                            over});
+    }
+
+private:
+    struct One {
+        std::thread thread;
+        std::shared_ptr<std::atomic<bool>> over;
+    };
+    std::mutex mutex_;
+    std::vector<One> threads_;
+};
+
 template <class T>
 Result<T> flattened(Result<Result<T>> answer) {
     if (!answer) return tl::unexpected(std::move(answer.error()));
@@ -149,16 +187,17 @@ Result<T> flattened(Result<Result<T>> answer) {
 Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) {
     auto engine = Engine::open(std::move(options));
     if (!engine) return tl::unexpected(std::move(engine.error()));
+    Closing::all();  // made after what a ledger uses at its end, so that the process ends it before that
     return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(*engine)));
 }
 
 SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
 // Where the last to let go is a call that the writer or a reader has woken, that cannot wait for its own
-// end: another thread closes, and the process may end before it has.
+// end: another thread closes, and the end of the process waits for it.
 SqliteLedger::~SqliteLedger() {
     if (!engine_->writer->on_this_thread() && !engine_->lookups->on_this_thread()) return;
-    std::thread([engine = std::move(engine_)]() mutable { engine.reset(); }).detach();
+    Closing::all().close(std::move(engine_));
 }
 
 const RecoveryReport& SqliteLedger::recovery() const noexcept {

@@ -33,9 +33,17 @@ namespace {
 // restores: whoever could change one could let keys run again that may have been used.
 constexpr std::string_view kTables[] = {"approval_calls", "approvals", "audit_segments", "calls",
                                         "operators",      "restores",  "tombstones",     "votes"};
+constexpr std::string_view kNotes = "meta";
+// The tally itself, and what is written only to see whether anything can be.
+constexpr std::string_view kNotCounted[] = {"tally", "probe"};
 constexpr std::size_t kSumBytes = 32;
-constexpr std::size_t kRecordBytes = kSumBytes + 1 + 32;
+constexpr std::size_t kBothBytes = 2 * kSumBytes;
+constexpr std::size_t kRecordBytes = kBothBytes + 1 + 32;
 constexpr std::uint64_t kRowsBetweenLooks = 1'000;
+
+bool is_counted_note(std::string_view name) noexcept {
+    return std::ranges::find(kNotCounted, name) == std::end(kNotCounted);
+}
 
 template <class Number>
 void append_number(std::string& to, Number number) {
@@ -62,15 +70,31 @@ void append_value(std::string& to, sqlite3_value* value) {
     }
 }
 
-std::string bytes_of(const TallySum& sum) {
+std::string_view text_of(sqlite3_value* value) {
+    const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+    return bytes == nullptr ? std::string_view()
+                            : std::string_view(bytes, static_cast<std::size_t>(sqlite3_value_bytes(value)));
+}
+
+std::string bytes_of(const TallySums& sums) {
     std::string out;
-    for (const std::uint64_t limb : sum.limbs) append_number(out, limb);
+    for (const TallySum* sum : {&sums.rows, &sums.notes}) {
+        for (const std::uint64_t limb : sum->limbs) append_number(out, limb);
+    }
     return out;
 }
 
-base::Sha256Digest mac_of(const RowHasher& hasher, std::string_view sum_and_flag, const AuditPlace& head) {
+TallySum sum_from(std::string_view bytes) {
+    TallySum sum;
+    for (std::size_t i = 0; i < kSumBytes; ++i) {
+        sum.limbs[i / 8] |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * (i % 8));
+    }
+    return sum;
+}
+
+base::Sha256Digest mac_of(const RowHasher& hasher, std::string_view sums_and_flag, const AuditPlace& head) {
     std::string text = "callgate-tally-v1";
-    text.append(sum_and_flag);
+    text.append(sums_and_flag);
     append_number(text, head.size);
     text.append(ledger::bytes_of(head.hash));
     return hasher.of_text(text);
@@ -78,7 +102,7 @@ base::Sha256Digest mac_of(const RowHasher& hasher, std::string_view sum_and_flag
 
 // What `meta` holds, if it is whole and belongs to this head.
 struct Kept {
-    TallySum sum;
+    TallySums sums;
     bool broken = true;
     std::string why;
 };
@@ -89,27 +113,42 @@ Result<Kept> read_kept(Database& database, const RowHasher& hasher, const AuditP
     auto found = query->step();
     if (!found) return tl::unexpected(std::move(found.error()));
     Kept kept;
-    if (!*found && head.size == 0) {  // nothing was ever written
-        kept.broken = false;
-        return kept;
+    if (!*found && head.size == 0) {
+        auto whose = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
+        if (!whose) return tl::unexpected(std::move(whose.error()));
+        kept.broken = !whose->empty();  // else nothing was ever written
+        if (!kept.broken) return kept;
     }
     if (!*found || query->blob(0).size() != kRecordBytes) {
         kept.why = "the tally of the rows is missing or was changed";
         return kept;
     }
     const std::string_view record = query->blob(0);
-    const auto mac = mac_of(hasher, record.substr(0, kSumBytes + 1), head);
-    if (CRYPTO_memcmp(mac.data(), record.data() + kSumBytes + 1, mac.size()) != 0) {
+    const auto mac = mac_of(hasher, record.substr(0, kBothBytes + 1), head);
+    if (CRYPTO_memcmp(mac.data(), record.data() + kBothBytes + 1, mac.size()) != 0) {
         kept.why = "the tally of the rows was changed, or belongs to another time of this ledger";
         return kept;
     }
-    kept.broken = record[kSumBytes] != 0;
+    kept.broken = record[kBothBytes] != 0;
     if (kept.broken) kept.why = "the tally of the rows was found changed before";
-    for (std::size_t i = 0; i < kSumBytes; ++i) {
-        kept.sum.limbs[i / 8] |= static_cast<std::uint64_t>(static_cast<unsigned char>(record[i]))
-                                 << (8 * (i % 8));
-    }
+    kept.sums = {sum_from(record), sum_from(record.substr(kSumBytes))};
     return kept;
+}
+
+Result<std::uint64_t> add_table(Database& database, RowHasher& hasher, std::string_view table, TallySum& sum,
+                                const WorkProgress& progress) {
+    auto all = database.prepare(fmt::format("SELECT * FROM {}", table));
+    if (!all) return tl::unexpected(std::move(all.error()));
+    for (std::uint64_t rows = 0;;) {
+        auto found = all->step();
+        if (!found) return tl::unexpected(std::move(found.error()));
+        if (!*found) return rows;
+        if (table == kNotes && !is_counted_note(all->text(0))) continue;
+        sum.add(hasher.of_row(table, all->raw()));
+        if (++rows % kRowsBetweenLooks == 0 && progress && !progress(rows, 0)) {
+            return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
+        }
+    }
 }
 
 Result<std::uint64_t> add_all(Database& database, RowHasher& hasher, TallySum& sum,
@@ -121,19 +160,18 @@ Result<std::uint64_t> add_all(Database& database, RowHasher& hasher, TallySum& s
             fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '{}'", table));
         if (!there) return tl::unexpected(std::move(there.error()));
         if (*there == 0) continue;
-        auto all = database.prepare(fmt::format("SELECT * FROM {}", table));
-        if (!all) return tl::unexpected(std::move(all.error()));
-        for (;;) {
-            auto found = all->step();
-            if (!found) return tl::unexpected(std::move(found.error()));
-            if (!*found) break;
-            sum.add(hasher.of_row(table, all->raw()));
-            if (++rows % kRowsBetweenLooks == 0 && progress && !progress(rows, 0)) {
-                return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
-            }
-        }
+        auto added = add_table(database, hasher, table, sum, progress);
+        if (!added) return added;
+        rows += *added;
     }
     return rows;
+}
+
+Result<TallySum> sum_of_notes(Database& database, RowHasher& hasher) {
+    TallySum sum;
+    auto added = add_table(database, hasher, kNotes, sum, {});
+    if (!added) return tl::unexpected(std::move(added.error()));
+    return sum;
 }
 
 }  // namespace
@@ -202,17 +240,23 @@ Tally::~Tally() {
 Result<void> Tally::load(Database& database, const AuditPlace& head) {
     auto kept = read_kept(database, hasher_, head);
     if (!kept) return tl::unexpected(std::move(kept.error()));
-    sum_ = kept->sum;
+    auto notes = sum_of_notes(database, hasher_);
+    if (!notes) return tl::unexpected(std::move(notes.error()));
+    sums_ = kept->sums;
     broken_ = kept->broken;
+    notes_add_up_ = !broken_ && *notes == sums_.notes;
     return {};
 }
 
 Result<void> Tally::begin(Database& database) {
     database_ = &database;
-    sum_ = {};
+    sums_ = {};
     broken_ = false;
-    auto counted = add_all(database, hasher_, sum_, {});
+    auto counted = add_all(database, hasher_, sums_.rows, {});
     if (!counted) return tl::unexpected(std::move(counted.error()));
+    auto notes = sum_of_notes(database, hasher_);
+    if (!notes) return tl::unexpected(std::move(notes.error()));
+    sums_.notes = *notes;
     return {};
 }
 
@@ -228,7 +272,7 @@ Result<void> Tally::store(const AuditPlace& head) {
         if (!made) return tl::unexpected(std::move(made.error()));
         store_ = std::move(*made);
     }
-    std::string record = bytes_of(sum_);
+    std::string record = bytes_of(sums_);
     record.push_back(broken_ ? '\1' : '\0');
     const auto mac = mac_of(hasher_, record, head);
     record.append(ledger::bytes_of(mac));
@@ -239,32 +283,25 @@ Result<void> Tally::store(const AuditPlace& head) {
 
 void Tally::changed(void* self, sqlite3* connection, int operation, char const* /*database*/,
                     char const* table, sqlite3_int64 /*old_row*/, sqlite3_int64 /*new_row*/) {
-    if (std::ranges::find(kTables, std::string_view(table)) == std::end(kTables)) return;
+    if (table != kNotes && std::ranges::find(kTables, std::string_view(table)) == std::end(kTables)) return;
     static_cast<Tally*>(self)->change(connection, operation, table);
 }
 
 void Tally::change(sqlite3* connection, int operation, std::string_view table) {
     std::vector<sqlite3_value*> values(static_cast<std::size_t>(sqlite3_preupdate_count(connection)));
-    const auto hash = [&](auto&& value_of) -> std::optional<base::Sha256Digest> {
+    TallySum& sum = table == kNotes ? sums_.notes : sums_.rows;
+    const auto count = [&](auto&& value_of, void (TallySum::*how)(const base::Sha256Digest&) noexcept) {
         for (std::size_t i = 0; i < values.size(); ++i) {
-            if (value_of(connection, static_cast<int>(i), &values[i]) != SQLITE_OK) return std::nullopt;
+            if (value_of(connection, static_cast<int>(i), &values[i]) != SQLITE_OK) {
+                broken_ = true;
+                return;
+            }
         }
-        return hasher_.of_values(table, values);
+        if (table == kNotes && !is_counted_note(text_of(values.front()))) return;
+        (sum.*how)(hasher_.of_values(table, values));
     };
-    if (operation != SQLITE_INSERT) {
-        if (const auto old = hash(sqlite3_preupdate_old)) {
-            sum_.subtract(*old);
-        } else {
-            broken_ = true;
-        }
-    }
-    if (operation != SQLITE_DELETE) {
-        if (const auto now = hash(sqlite3_preupdate_new)) {
-            sum_.add(*now);
-        } else {
-            broken_ = true;
-        }
-    }
+    if (operation != SQLITE_INSERT) count(sqlite3_preupdate_old, &TallySum::subtract);
+    if (operation != SQLITE_DELETE) count(sqlite3_preupdate_new, &TallySum::add);
 }
 
 Result<AuditPlace> audit_place(Database& database, std::string_view chain_id) {
@@ -296,11 +333,17 @@ Result<Recount> recount(Database& database, const base::SealKey& key, const Work
     TallySum now;
     auto rows = add_all(database, hasher, now, progress);
     if (!rows) return tl::unexpected(std::move(rows.error()));
+    auto notes = sum_of_notes(database, hasher);
+    if (!notes) return tl::unexpected(std::move(notes.error()));
     Recount counted;
     counted.rows = *rows;
-    counted.adds_up = !kept->broken && kept->sum == now;
+    counted.adds_up = !kept->broken && kept->sums.rows == now && kept->sums.notes == *notes;
     if (kept->broken) {
         counted.why = kept->why;
+    } else if (kept->sums.notes != *notes) {
+        counted.why =
+            "what the ledger notes about itself (its clock, how long things are kept, where its mark is) was "
+            "changed in the file";
     } else if (!counted.adds_up) {
         counted.why =
             "the rows of calls, tombstones, approvals and votes are not those that this program wrote: "

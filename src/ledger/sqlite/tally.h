@@ -1,11 +1,13 @@
 // One number for all rows of the tables that decide: calls, tombstones, approvals, votes, operators, which
-// events are archived, and what was restored.
+// events are archived, and what was restored. And one for what the ledger notes about itself: how far its
+// clock has come, how long things are kept, where its mark is.
 //
 // The tally is the sum, modulo 2^256, of a keyed hash (HMAC-SHA-256) of every row. Whatever this program
 // inserts, changes or removes is added and taken away as it happens, and the sum is stored with the
 // transaction, authenticated together with the audit's head. So a row that was edited, removed or put back in
 // the file by anybody without the ledger's key no longer adds up, whichever column it was, and stays wrong
-// whatever is done to the row later: recount() finds it in one pass. Who has the key can make it add up.
+// whatever is done to the row later: recount() finds it in one pass. The notes are few, and counted whenever
+// the file is opened. Who has the key can make it add up.
 //
 // Rows are seen through SQLite's pre-update hook, so no statement can be forgotten. A column that is added to
 // one of these tables later must be null where it was not set: the hook does not know other defaults.
@@ -53,6 +55,12 @@ struct TallySum {
     bool operator==(const TallySum&) const = default;
 };
 
+/// Of the tables that decide, and of what the ledger notes about itself.
+struct TallySums {
+    TallySum rows;
+    TallySum notes;
+};
+
 /// Hashes rows under a key of their own, derived from the ledger's.
 class RowHasher {
 public:
@@ -80,8 +88,10 @@ public:
     Tally& operator=(const Tally&) = delete;
 
     /// What `meta` says, for a file whose audit ends with `head`. One that does not belong there, or that
-    /// somebody changed, leaves a tally that never adds up again. One whose audit is empty need have none.
+    /// somebody changed, leaves a tally that never adds up again. Only a file that is nobody's yet has none.
     Result<void> load(Database& database, const AuditPlace& head);
+    /// After load(): the notes are those that this program wrote.
+    bool notes_add_up() const noexcept { return notes_add_up_; }
     /// For a file from before there was one: all rows are counted as they are. It must outlive this.
     Result<void> begin(Database& database);
     /// From now on, until this goes: every change by this connection counts. It must outlive this.
@@ -90,8 +100,8 @@ public:
     /// To be written into the transaction that changed something. After begin() or watch().
     Result<void> store(const AuditPlace& head);
 
-    const TallySum& sum() const noexcept { return sum_; }
-    void rewind(const TallySum& before) noexcept { sum_ = before; }
+    const TallySums& sums() const noexcept { return sums_; }
+    void rewind(const TallySums& before) noexcept { sums_ = before; }
 
 private:
     static void changed(void* self, sqlite3* connection, int operation, char const* database,
@@ -99,8 +109,9 @@ private:
     void change(sqlite3* connection, int operation, std::string_view table);
 
     RowHasher hasher_;
-    TallySum sum_;
+    TallySums sums_;
     bool broken_ = false;
+    bool notes_add_up_ = true;
     Database* database_ = nullptr;
     bool watches_ = false;
     Statement store_;

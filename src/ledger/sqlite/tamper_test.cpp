@@ -14,6 +14,7 @@
 #include "ledger/control/filled_ledger.h"
 #include "ledger/decisions.h"
 #include "ledger/sqlite/database.h"
+#include "ledger/sqlite/durable_testing.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/scratch_dir.h"
 
@@ -38,6 +39,20 @@ protected:
         if (!opened) throw std::runtime_error(opened.error().message);
         ledger_ = *opened;
         owner_ = register_owner(*ledger_).value();
+    }
+
+    /// As set_in_file; why it does not open any more.
+    std::string refusal_after(const std::string& sql) {
+        ledger_.reset();
+        {
+            auto database = Database::open(directory_ + "/ledger.db", Access::read_write);
+            EXPECT_TRUE(database->execute(sql.c_str()));
+        }
+        SqliteOptions options;
+        options.directory = directory_;
+        options.clock = clock_;
+        auto opened = SqliteLedger::open(std::move(options));
+        return opened ? "" : testing::reason_of(opened.error());
     }
 
     /// By somebody else, while nobody owns it.
@@ -195,11 +210,54 @@ TEST_F(Tampered, AnAddedTriggerNeverRunsAndIsFound) {
 
 TEST_F(Tampered, TheTallyItselfCannotBeSet) {
     testing::finished_call(*ledger_, owner_, 2, AttemptEnd::succeeded);
-    set_in_file("UPDATE meta SET value = x'' WHERE name = 'tally'; DELETE FROM calls");
-    EXPECT_THAT(problems(), Contains(HasSubstr("tally")));
+    EXPECT_EQ(refusal_after("UPDATE meta SET value = x'' WHERE name = 'tally'; DELETE FROM calls"),
+              "tampered");
+}
+
+TEST_F(Tampered, WhatALedgerNotesAboutItselfCannotBeSet) {
+    testing::finished_call(*ledger_, owner_, 2, AttemptEnd::succeeded);
+    std::vector<std::string> names;
     ledger_.reset();
+    {
+        auto database = Database::open(directory_ + "/ledger.db", Access::read_only);
+        auto all = database->prepare("SELECT name FROM meta WHERE name <> 'chain_id' AND name <> 'key_id'");
+        while (must(all->step())) names.emplace_back(all->text(0));
+    }
+    EXPECT_THAT(names,
+                ::testing::IsSupersetOf({"reached", "latest", "clocks", "boots", "key_ttl", "tombstone_ttl",
+                                         "approval_ttl", "mark_dir", "operator_uids"}));
+    const std::string whole = std::string(scratch_.path()) + "/whole";
+    std::filesystem::copy(directory_, whole, std::filesystem::copy_options::recursive);
+    for (const std::string& name : names) {
+        for (const char* what :
+             {"UPDATE meta SET value = value + 1 WHERE name = '", "DELETE FROM meta WHERE name = '"}) {
+            SCOPED_TRACE(what + name);
+            EXPECT_EQ(refusal_after(what + name + "'"), "tampered");
+            std::filesystem::copy_file(whole + "/ledger.db", directory_ + "/ledger.db",
+                                       std::filesystem::copy_options::overwrite_existing);
+        }
+    }
     open();
-    EXPECT_THAT(problems(), Contains(HasSubstr("found changed before")));
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+// As one that has no tally yet would be: then its rows would be counted as they are.
+TEST_F(Tampered, ALedgerCannotBeSetBackToAVersionWithoutATally) {
+    testing::finished_call(*ledger_, owner_, 2, AttemptEnd::succeeded);
+    EXPECT_EQ(refusal_after(std::string("UPDATE calls SET key_hash = NULL;") + testing::kBackToVersion1),
+              "tampered");
+}
+
+TEST(TamperedUpgrade, NorOneThatWasUpgraded) {
+    testing::Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    desk.claim(1, "k");
+    desk.settle(1);
+    desk.make_older();
+    ASSERT_FALSE(desk.open(false));
+    desk.close();
+    desk.set_in_file(std::string("UPDATE calls SET key_hash = NULL;") + testing::kBackToVersion1);
+    EXPECT_EQ(testing::reason_of(desk.open(false)), "tampered");
 }
 
 TEST_F(Tampered, ACheckSaysHowMuchItLookedAt) {
