@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
+#include "json/size.h"
 #include "pipeline/attempt.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
@@ -150,6 +151,16 @@ Step compensating(Call& call) {
     return failed(call, std::move(call.special().last_failure));
 }
 
+// A failure stays one; what JSON cannot say of it is named instead of told as null.
+void leave_out_not_finite(Object& details) {
+    Value all(std::move(details));
+    const auto path = json::find_not_finite(all);
+    details = path ? Object{{"left_out", fmt::format("The details: their number at {} is NaN or infinite, "
+                                                     "which JSON cannot say.",
+                                                     *path)}}
+                   : std::move(all.get_object());
+}
+
 [[gnu::hot]] Step handle(Call& call, ToolReturn&& answer) {
     if (answer) [[likely]] {
         ToolResult& result = call.outcome.result;
@@ -162,6 +173,7 @@ Step compensating(Call& call) {
         return Step::next;
     }
     call.special().last_failure = std::move(answer.error());
+    leave_out_not_finite(call.special().last_failure.error.details);
     // A foreign number: sums with it must not leave the clock's range.
     constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
     if (auto& wait = call.special().last_failure.retry_after)

@@ -133,5 +133,31 @@ TEST(NotJson, InAPreviewIsNoPreview) {
     EXPECT_EQ(shown.error()->code, ErrorCode::output_invalid);
 }
 
+TEST(NotJson, InTheDetailsOfAFailureIsNamedAndNotToldAsNull) {
+    TestRuntime node;
+    node->tools().add_or_throw(schema_tool(
+        ToolDefinition("t", "", Object{{"type", "object"}}), [](const Object&, CallContext&) -> ToolReturn {
+            return tl::unexpected(
+                ToolFailure(Error(ErrorCode::tool_error, "No.", {{"load", Array{1, kNaN}}}), Applied::told));
+        }));
+    const Outcome failed = node->call("t");
+    EXPECT_EQ(failed.state(), State::failed);
+    EXPECT_EQ(failed.error()->message, "No.");
+    EXPECT_FALSE(failed.error()->details.contains("load"));
+    EXPECT_NE(failed.error()->details.at("left_out").as_string().find("/load/1"), std::string::npos);
+}
+
+TEST(NotJson, InADefinitionIsRefused) {
+    TestRuntime node;
+    const auto added = node->tools().add(schema_tool(
+        ToolDefinition("t", "",
+                       Object{{"type", "object"},
+                              {"properties", Object{{"n", Object{{"type", "number"}, {"default", kNaN}}}}}}),
+        [](const Object&, CallContext&) { return ToolReturn(ToolResult()); }));
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().details.at("reason"), "not_finite");
+    EXPECT_EQ(added.error().code, ErrorCode::config_error);
+}
+
 }  // namespace
 }  // namespace callgate::pipeline

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "json/size.h"
 #include "tool/contract_check.h"
 #include "tool/credential_check.h"
 #include "tool/tool_name.h"
@@ -148,7 +149,14 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
             {{"place", found->place}, {"form", found->form}});
 
     if (auto good = check_takes_object(definition); !good) return tl::unexpected(std::move(good.error()));
-    const std::string canonical = json::canonical(definition.to_json());
+    const Value whole = definition.to_json();
+    if (const auto path = json::find_not_finite(whole))
+        return refuse(name, "not_finite",
+                      fmt::format("its definition has a number at {} that is NaN or infinite, which JSON "
+                                  "cannot say.",
+                                  *path),
+                      {{"place", *path}});
+    const std::string canonical = json::canonical(whole);
     if (canonical.size() > kMostDefinitionBytes)
         return refuse(name, "too_large",
                       fmt::format("its definition has {} bytes, and {} are allowed.", canonical.size(),
