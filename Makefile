@@ -208,6 +208,8 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) hosts
 	@$(MAKE) rollback
 	@$(MAKE) power-loss
+	@$(MAKE) tamper
+	@$(MAKE) hung-disk
 	@$(MAKE) canary
 	@$(MAKE) failpoints
 	@$(MAKE) disk-faults

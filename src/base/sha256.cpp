@@ -2,12 +2,17 @@
 
 #include <stdexcept>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include "base/encoding.h"
 
 namespace callgate::base {
 namespace {
+
+// Threads may hash and sign until the process is gone: where it was not in use before, the library is told not
+// to take itself apart as main() returns.
+[[maybe_unused]] const int kStaysUntilTheEnd = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 
 void require(bool ok) {
     if (!ok) {

@@ -288,6 +288,11 @@ Result<void> check_identity(Database& database, std::span<const Migration> migra
                        "The file is a database of another program, not a ledger. Name another directory for "
                        "the ledger; this file was not touched.");
     }
+    if (!empty && *version < 1) {
+        return refused("tampered", fmt::format("The ledger's version was changed in the file: it says {}. "
+                                               "Restore the newest copy; nothing was changed.",
+                                               *version));
+    }
     const int newest = migrations.empty() ? 0 : migrations.back().version;
     if (*version > newest) {
         return refused(
