@@ -135,6 +135,7 @@ void WorkerPool::State::work_loop(const std::shared_ptr<State>& state, Worker& s
     Place::mine() = {state, &self};
     std::optional<base::OurThread> ours;
     if (state->options.ours) ours.emplace();
+    std::shared_ptr<PoolTask> left;  // goes without the lock
     std::unique_lock lock(state->mutex);
     while (!self.abandoned && (self.task != nullptr || state->wait_for_task(lock, self))) {
         std::shared_ptr<PoolTask> task = self.task;
@@ -147,6 +148,9 @@ void WorkerPool::State::work_loop(const std::shared_ptr<State>& state, Worker& s
         task = nullptr;  // without the lock: the last task of a runtime takes the pool with it
         lock.lock();
     }
+    // Given up before this thread came to it: it may be all that holds its runtime, and that the pool.
+    left = std::exchange(self.task, nullptr);
+    if (left) left->worker_ = nullptr;
     if (self.abandoned) --state->abandoned_now;
     const bool before = counts(self);
     self.gone = true;

@@ -151,6 +151,29 @@ TEST(WorkerPool, ClosingDropsWhatHasNotBegun) {
     EXPECT_EQ(queued->dropped, 1);
 }
 
+// Its thread may come to it only after it was given up and the pool closed: then nothing else would let it
+// go.
+TEST(WorkerPool, WhatIsGivenUpBeforeItsThreadCameToItIsLetGo) {
+    struct Holds final : PoolTask {
+        explicit Holds(std::shared_ptr<WorkerPool> held) : pool(std::move(held)) {}
+        void run() override {}
+        void drop() override {}
+        const std::shared_ptr<WorkerPool> pool;
+    };
+    for (int i = 0; i < 100; ++i) {
+        auto pool = std::make_shared<WorkerPool>(WorkerPool::Options());
+        const std::weak_ptr<WorkerPool> seen = pool;
+        {
+            const auto task = std::make_shared<Holds>(pool);
+            ASSERT_EQ(pool->submit(task), WorkerPool::Submitted::taken);
+            pool->abandon(task);
+        }
+        pool->close(std::chrono::milliseconds(0));
+        pool = nullptr;
+        while (!seen.expired()) std::this_thread::yield();
+    }
+}
+
 TEST(WorkerPool, AThreadWithoutWorkGoesAfterAWhile) {
     WorkerPool::Options options = one_thread();
     options.linger = std::chrono::milliseconds(0);

@@ -116,6 +116,28 @@ Result<ReadBack> read_back(os::FileOps& files, const std::string& path, const st
     return out;
 }
 
+/// Its own name, or one with a number behind it: what another past of this ledger has archived is not
+/// replaced. A file that is the same, byte for byte, is what an archiving that did not get further has left.
+Result<std::string> free_name(os::FileOps& files, const SegmentRow& segment) {
+    const std::string stem = segment.file.substr(0, segment.file.size() - std::string_view(".jsonl").size());
+    for (int number = 1;; ++number) {
+        std::string name = number == 1 ? segment.file : fmt::format("{}-{}.jsonl", stem, number);
+        auto file = files.open(name, os::OpenMode::read);
+        if (!file && os::error_number(file.error()) == ENOENT) return name;
+        if (!file) return tl::unexpected(std::move(file.error()));
+        base::Sha256 hasher;
+        std::string block(kPiece, '\0');
+        for (;;) {
+            auto got = files.read(*file, block);
+            if (!got && os::error_number(got.error()) == EINTR) continue;
+            if (!got) return tl::unexpected(std::move(got.error()));
+            if (*got == 0) break;
+            hasher.update(std::string_view(block).substr(0, *got));
+        }
+        if (hasher.finish() == segment.sha256) return name;
+    }
+}
+
 /// The last event that is older than `before`, by what the events themselves say; times may be a little out
 /// of order, which does no harm here.
 Result<std::uint64_t> last_older(AuditReader& reader, std::uint64_t from, std::uint64_t to,
@@ -161,10 +183,13 @@ Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const 
         return unwritable(std::move(made.error()), directory);
     Array segments;
     std::uint64_t archived = 0;
-    for (;;) {
+    const std::uint64_t end = engine_->recorded.load();  // or it would run after its own events
+    for (std::uint64_t last = 0; last < end;) {
+        if (progress && !progress(archived, end)) return called_off();
         auto segment = archive_one(request, directory, progress);
         if (!segment) return tl::unexpected(std::move(segment.error()));
         if (!*segment) break;
+        last = (*segment)->last;
         archived += (*segment)->last - (*segment)->first + 1;
         segments.emplace_back((*segment)->to_json());
     }
@@ -200,7 +225,8 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
     SegmentRow segment;
     segment.first = before + 1;
     segment.last = (*end)->size;
-    segment.file = fmt::format("{}/audit-{:012}-{:012}.jsonl", directory, segment.first, segment.last);
+    segment.file = fmt::format("{}/audit-{}-{:012}-{:012}.jsonl", directory, reader.chain_id(), segment.first,
+                               segment.last);
     segment.archived_at = engine_->time->wall();
     segment.head.note = (*end)->note;
     auto hash = reader.hashes(segment.last, segment.last + 1);
@@ -270,6 +296,9 @@ Result<void> SqliteLedger::write_segment(SqliteAuditReader& reader, SegmentRow& 
         segment.bytes = back->bytes;
         segment.sha256 = back->sha256;
         segment.head.key = back->report.key;
+        auto name = free_name(files, segment);
+        if (!name) return unwritable(std::move(name.error()), segment.file);
+        segment.file = std::move(*name);
         if (auto renamed = files.rename(part, segment.file); !renamed)
             return unwritable(std::move(renamed.error()), segment.file);
         auto folder = files.open(os::directory_of(segment.file), os::OpenMode::directory);

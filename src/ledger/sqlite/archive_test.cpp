@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/failpoint.h"
@@ -238,6 +239,67 @@ TEST(AuditArchive, RotatesBySizeAndByTime) {
     const auto kept = archive(desk, [](ArchiveRequest& request) { request.keep_events = 5; });
     EXPECT_GT(kept.at("archived").to_number<std::uint64_t>(), 0u);
     EXPECT_LE(old + kept.at("archived").to_number<std::uint64_t>() + 5, before);
+}
+
+TEST(AuditArchive, TwoLedgersMayArchiveIntoOneDirectory) {
+    Desk one;
+    Desk other;
+    const std::string shared = one.scratch.file("archive");
+    const auto into = [&](ArchiveRequest& request) { request.directory = shared; };
+    std::vector<std::string> of_one;
+    for (Desk* desk : {&one, &other}) {
+        ASSERT_FALSE(desk->open(false));
+        make_calls(*desk, 1, 3);
+        const auto files = files_in(archive(*desk, into));
+        ASSERT_FALSE(files.empty());
+        if (desk == &one) of_one = files;
+    }
+    EXPECT_FALSE(verify_all(one, of_one).fault);
+}
+
+// After a restore the same numbers are of other events.
+TEST(AuditArchive, WhatAnotherPastHasArchivedIsNotReplaced) {
+    Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    make_calls(desk, 1, 3);
+    const std::string chain = must(desk.ledger->read_audit())->chain_id();
+    const std::uint64_t last = desk.ledger->audit_count();
+    const std::string name =
+        fmt::format("{}/segments/audit-{}-{:012}-{:012}.jsonl", desk.directory, chain, 1, last);
+    std::filesystem::create_directory(desk.directory + "/segments");
+    std::ofstream(name, std::ios::binary) << "of another past";
+    const auto files = files_in(archive(desk));
+    ASSERT_EQ(files.size(), 1u);
+    EXPECT_EQ(files.front(), name.substr(0, name.size() - 6) + "-2.jsonl");
+    EXPECT_EQ(content_of(name), "of another past");
+    EXPECT_FALSE(verify_all(desk, files).fault);
+}
+
+// Each segment is an event itself: on a disk that is slow enough it would never end.
+TEST(AuditArchive, DoesNotRunAfterItsOwnEvents) {
+    Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    make_calls(desk, 1, 3);
+    ArchiveRequest request;
+    request.by = "bob";
+    const auto sign = [&](std::uint64_t, std::uint64_t) {
+        EXPECT_TRUE(desk.ledger->checkpoint());  // as one is after a while
+        return true;
+    };
+    const auto done = desk.ledger->archive_audit(request, sign);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->at("segments").as_array().size(), 1u);
+}
+
+TEST(AuditArchive, IsCalledOffBetweenSegmentsToo) {
+    Desk desk;
+    ASSERT_FALSE(desk.open(false));
+    make_calls(desk, 1, 3);
+    ArchiveRequest request;
+    request.by = "bob";
+    const auto done = desk.ledger->archive_audit(request, [](std::uint64_t, std::uint64_t) { return false; });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::cancelled);
 }
 
 TEST(AuditArchive, LargeLogsBecomeSeveralSegments) {

@@ -247,6 +247,20 @@ tl::unexpected<Error> refused(std::string_view reason, std::string message) {
     return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
 }
 
+bool is_sql_error(const Error& error) {
+    const auto* reason = error.details.if_contains("reason");
+    return reason != nullptr && *reason == "sqlite";
+}
+
+// What a version adds is there already, or what it changes is not.
+tl::unexpected<Error> does_not_fit(const Migration& step) {
+    return refused("tampered",
+                   fmt::format("The ledger's file says that it is of version {}, and its tables are not: the "
+                               "version, or the tables, were changed by another program. Restore the newest "
+                               "copy; nothing was changed.",
+                               step.version - 1));
+}
+
 using AlsoDone = std::function<Result<void>(int version)>;
 
 Result<void> apply(Database& database, const Migration& step, const AlsoDone& also) {
@@ -255,6 +269,7 @@ Result<void> apply(Database& database, const Migration& step, const AlsoDone& al
         fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, step.version);
     Result<void> done = database.execute("BEGIN IMMEDIATE");
     if (done) done = database.execute(step.sql);
+    if (!done && database.in_transaction() && is_sql_error(done.error())) done = does_not_fit(step);
     if (done) done = database.execute(numbers.c_str());
     if (done && also) done = also(step.version);
     if (done) {

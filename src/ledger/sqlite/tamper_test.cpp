@@ -241,6 +241,13 @@ TEST_F(Tampered, WhatALedgerNotesAboutItselfCannotBeSet) {
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(Tampered, AVersionThatDoesNotFitTheTablesIsCalledThat) {
+    for (int version = 0; version < 8; ++version) {
+        SCOPED_TRACE(version);
+        EXPECT_EQ(refusal_after("PRAGMA user_version = " + std::to_string(version)), "tampered");
+    }
+}
+
 // As one that has no tally yet would be: then its rows would be counted as they are.
 TEST_F(Tampered, ALedgerCannotBeSetBackToAVersionWithoutATally) {
     testing::finished_call(*ledger_, owner_, 2, AttemptEnd::succeeded);
