@@ -260,7 +260,7 @@ private:
     // Each may give the other something to do.
     bool has_no_turns() const {
         Runtime::Core& core = *runtime->core();
-        return is_idle(core.turns) && is_idle(core.host) && is_idle(core.turns);
+        return is_idle(core.turns) && is_idle(core.host) && is_idle(core.stops) && is_idle(core.turns);
     }
     static bool is_idle(const WorkerPool& pool) {
         const auto counts = pool.counts();
