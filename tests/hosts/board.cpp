@@ -62,8 +62,8 @@ std::size_t Board::enter(Ticket ticket, std::string_view tool, EffectClass effec
         if (effect == EffectClass::keyed && earlier.sent != entry.sent)
             fail(ticket, "one_key", fmt::format("{} was sent two keys under {}", tool, entry.scope));
     }
-    // What was said to have changed nothing must not begin afterwards. A coroutine may: it was begun, and has
-    // not been resumed yet; its outcome is unknown.
+    // What was said to have changed nothing must not begin afterwards. One whose outcome is unknown may: the
+    // runtime decides a little before a body's first line whether it is entered.
     const auto made = made_.find(ticket);
     if (made != made_.end() && made->second.ends > 0 && effect != EffectClass::read &&
         made->second.outcome->state() != State::unknown)

@@ -1,6 +1,7 @@
 // The audit kept for years: its beginning becomes a segment, a file that is verified before anything goes.
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,6 +86,20 @@ private:
     std::string block_;
 };
 
+Result<void> each_piece(os::FileOps& files, const std::string& path,
+                        const std::function<void(std::string_view)>& take) {
+    auto file = files.open(path, os::OpenMode::read);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    std::string block(kPiece, '\0');
+    for (;;) {
+        auto got = files.read(*file, block);
+        if (!got && os::error_number(got.error()) == EINTR) continue;
+        if (!got) return tl::unexpected(std::move(got.error()));
+        if (*got == 0) return {};
+        take(std::string_view(block).substr(0, *got));
+    }
+}
+
 /// What was written, read again from the disk.
 struct ReadBack {
     VerifyReport report;
@@ -93,24 +108,17 @@ struct ReadBack {
 };
 
 Result<ReadBack> read_back(os::FileOps& files, const std::string& path, const std::string& chain_id) {
-    auto file = files.open(path, os::OpenMode::read);
-    if (!file) return tl::unexpected(std::move(file.error()));
     VerifyOptions options;
     options.chain_id = chain_id;
     ExportVerifier verifier(std::move(options));
     base::Sha256 hasher;
     ReadBack out;
-    std::string block(kPiece, '\0');
-    for (;;) {
-        auto got = files.read(*file, block);
-        if (!got && os::error_number(got.error()) == EINTR) continue;
-        if (!got) return tl::unexpected(std::move(got.error()));
-        if (*got == 0) break;
-        const auto piece = std::string_view(block).substr(0, *got);
+    auto read = each_piece(files, path, [&](std::string_view piece) {
         hasher.update(piece);
-        out.bytes += *got;
+        out.bytes += piece.size();
         verifier.feed(piece);
-    }
+    });
+    if (!read) return tl::unexpected(std::move(read.error()));
     out.report = verifier.finish();
     out.sha256 = hasher.finish();
     return out;
@@ -122,18 +130,10 @@ Result<std::string> free_name(os::FileOps& files, const SegmentRow& segment) {
     const std::string stem = segment.file.substr(0, segment.file.size() - std::string_view(".jsonl").size());
     for (int number = 1;; ++number) {
         std::string name = number == 1 ? segment.file : fmt::format("{}-{}.jsonl", stem, number);
-        auto file = files.open(name, os::OpenMode::read);
-        if (!file && os::error_number(file.error()) == ENOENT) return name;
-        if (!file) return tl::unexpected(std::move(file.error()));
         base::Sha256 hasher;
-        std::string block(kPiece, '\0');
-        for (;;) {
-            auto got = files.read(*file, block);
-            if (!got && os::error_number(got.error()) == EINTR) continue;
-            if (!got) return tl::unexpected(std::move(got.error()));
-            if (*got == 0) break;
-            hasher.update(std::string_view(block).substr(0, *got));
-        }
+        auto read = each_piece(files, name, [&](std::string_view piece) { hasher.update(piece); });
+        if (!read && os::error_number(read.error()) == ENOENT) return name;
+        if (!read) return tl::unexpected(std::move(read.error()));
         if (hasher.finish() == segment.sha256) return name;
     }
 }

@@ -1,6 +1,7 @@
 #include "ledger/sqlite/sqlite_ledger.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -141,16 +142,18 @@ private:
     std::uint64_t number_ = 0;
 };
 
-// Ledgers that are closed by a thread of their own.
+// Ledgers that are closed by a thread of their own. The end of the process waits for those that are being
+// closed by then; it is never destroyed, since a runtime of static storage may still end after that.
 class Closing {
 public:
     static Closing& all() {
-        static Closing closing;
+        static Closing& closing = *new Closing;
+        static const int waited_for = std::atexit([] { all().wait(); });
+        static_cast<void>(waited_for);
         return closing;
     }
-    ~Closing() {
-        for (One& one : threads_) one.thread.join();
-    }
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
 
     void close(std::unique_ptr<SqliteLedger::Engine> engine) {
         const std::lock_guard lock(mutex_);
@@ -172,6 +175,17 @@ private:
         std::thread thread;
         std::shared_ptr<std::atomic<bool>> over;
     };
+
+    Closing() = default;
+    void wait() {
+        std::vector<One> threads;
+        {
+            const std::lock_guard lock(mutex_);
+            threads.swap(threads_);
+        }
+        for (One& one : threads) one.thread.join();
+    }
+
     std::mutex mutex_;
     std::vector<One> threads_;
 };
