@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "promises.h"
-
 namespace callgate::hosts {
 namespace {
 
@@ -82,46 +80,38 @@ bool Episode::interfered(const Outcome& outcome) const {
 }
 
 void play_episode(Host& host, Ticket first, Dice& dice) {
-    struct Story {
-        void (Episode::*play)();
-        bool promised = true;
+    static constexpr void (Episode::* kStories[])() = {
+        &Episode::concurrent,
+        &Episode::rate,
+        &Episode::resource,
+        &Episode::scopes,
+        &Episode::places_in_turn,
+        &Episode::approvals_capped,
+        &Episode::key_of_another_request,
+        &Episode::one_winner,
+        &Episode::batch_keys,
+        &Episode::reserved_suffix,
+        &Episode::no_time_limit,
+        &Episode::empty_principal,
+        &Episode::thrown_things,
+        &Episode::hooks_once,
+        &Episode::not_a_number,
+        &Episode::approval_of_another_body,
+        &Episode::approval_used_once,
+        &Episode::approval_of_other_arguments,
+        &Episode::approval_refused,
+        &Episode::stale_approval,
+        &Episode::rule_by_content,
+        &Episode::parents_deadline,
+        &Episode::nesting,
+        &Episode::held_resource,
+        &Episode::called_off_by_slot,
     };
-    static constexpr Story kAll[] = {
-        {&Episode::concurrent},
-        {&Episode::rate},
-        {&Episode::resource},
-        {&Episode::scopes},
-        {&Episode::places_in_turn},
-        {&Episode::approvals_capped},
-        {&Episode::key_of_another_request},
-        {&Episode::one_winner},
-        {&Episode::batch_keys, kWords},
-        {&Episode::reserved_suffix, kWords},
-        {&Episode::no_time_limit, kWords},
-        {&Episode::empty_principal, kWords},
-        {&Episode::thrown_things, kWords},
-        {&Episode::hooks_once, kWords},
-        {&Episode::not_a_number, kDigest},
-        {&Episode::approval_of_another_body, kDigest},
-        {&Episode::approval_used_once},
-        {&Episode::approval_of_other_arguments},
-        {&Episode::approval_refused},
-        {&Episode::stale_approval, kStaleApprovals},
-        {&Episode::rule_by_content, kStaleApprovals},
-        {&Episode::parents_deadline},
-        {&Episode::nesting},
-        {&Episode::held_resource},
-        {&Episode::called_off_by_slot, kBlockingForms},
-    };
-    std::vector<const Story*> promised;
-    for (const Story& story : kAll) {
-        if (story.promised) promised.push_back(&story);
-    }
-    const Story& story = *dice.of(promised);
+    const auto story = kStories[dice.below(std::size(kStories))];
     const Host::Visit runtime(host);
     if (!runtime) return;
     Episode episode(host, *runtime, first, dice);
-    (episode.*story.play)();
+    (episode.*story)();
 }
 
 }  // namespace callgate::hosts

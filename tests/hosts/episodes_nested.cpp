@@ -3,7 +3,6 @@
 
 #include "coroutines.h"
 #include "episodes.h"
-#include "promises.h"
 
 namespace callgate::hosts {
 
@@ -43,7 +42,7 @@ void Episode::parents_deadline() {
 void Episode::nesting() {
     const auto crowd = std::make_shared<Crowd>();
     const std::string self = name("deeper");
-    const bool through_context = !kBlockingForms || dice.chance(50);
+    const bool through_context = dice.chance(50);
     const Context own = context();
     Tool tool = schema_tool(
         ToolDefinition(self, "Calls itself", anything()),
@@ -68,7 +67,7 @@ void Episode::held_resource() {
     const auto crowd = std::make_shared<Crowd>();
     const auto inner = std::make_shared<Outcome>();
     const std::string self = name("holds");
-    const bool through_context = !kBlockingForms || dice.chance(50);
+    const bool through_context = dice.chance(50);
     const Context own = context();
     Tool tool = schema_tool(ToolDefinition(self, "Calls itself once", anything()),
                             [crowd, inner, self, own, through_context, &of = host](

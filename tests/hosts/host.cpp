@@ -14,7 +14,6 @@
 #include "callers.h"
 #include "coroutines.h"
 #include "judge.h"
-#include "promises.h"
 #include "tools.h"
 #include "watchers.h"
 
@@ -136,7 +135,7 @@ boost::asio::any_io_executor Host::executor() {
 }
 
 bool Host::foreign(Ticket about, std::string_view what) {
-    if (moves_the_clock && kForeignApart)
+    if (moves_the_clock)
         board.violation(about, "foreign_code", fmt::format("{} runs on the timers' thread", what));
     return !moves_the_clock;
 }

@@ -4,8 +4,6 @@
 
 #include "base/ids.h"
 
-#include "promises.h"
-
 namespace callgate::hosts {
 namespace {
 
@@ -62,7 +60,6 @@ void judge_call(Board& board, Ticket ticket, const Made& made) {
     const State state = outcome.state();
     const Known known = known_at_end(board, ticket, made);
     const auto say = [&](std::string_view rule, std::string_view what) {
-        if (!kNeverBegan && (rule == "never_began" || rule == "breaker")) return;
         board.violation(ticket, rule,
                         fmt::format("t{} ({}, {}): {}", ticket, made.tool, to_string(state), what));
     };
@@ -77,8 +74,7 @@ void judge_call(Board& board, Ticket ticket, const Made& made) {
     // That a body says "nothing was done" may come just too late to be heard.
     if (state == State::unknown && !known.entered_in_scope)
         say("never_began", "unknown, although nothing was entered");
-    if (is_refusal(state) && known.entered > 0 && (kNeverBegan || state != State::unavailable))
-        say("refused", "refused, but the tool was entered");
+    if (is_refusal(state) && known.entered > 0) say("refused", "refused, but the tool was entered");
     if (state == State::succeeded && known.entered == 0 && made.effect != EffectClass::verify)
         say("success", "succeeded, but nothing was entered");
     if (made.effect == EffectClass::read) return;
@@ -140,8 +136,7 @@ void judge_key(Board& board, const KeyPlan& plan, Ticket ticket, const Outcome& 
                                     outcome.error() != nullptr ? ": " + outcome.error()->message : ""));
     };
     if (state == State::in_progress || state == State::timed_out) say("the key is still held");
-    if (kNeverBegan && kLateNoFrees && !maybe && !entered_now)
-        say("nothing of it had happened, and it could not be run");
+    if (!maybe && !entered_now) say("nothing of it had happened, and it could not be run");
 }
 
 }  // namespace callgate::hosts

@@ -1,7 +1,4 @@
 #include "manner.h"
-
-#include "promises.h"
-
 namespace callgate::hosts {
 namespace {
 
@@ -47,12 +44,6 @@ CallerManner caller_manner(std::uint64_t seed, Ticket ticket) {
     manner.done = callback(dice, 20, 15, 15, 10);
     manner.progress = callback(dice, 20, 15, 10, 5);
     manner.stands = 2 + dice.below(25);
-    if constexpr (!kForeignApart) {
-        for (Callback* one : {&manner.start, &manner.end, &manner.progress}) {
-            if (*one != Callback::throws) *one = Callback::well;
-        }
-        manner.done = Callback::well;
-    }
     return manner;
 }
 

@@ -56,8 +56,8 @@ constexpr std::string_view kMutants[] = {
     "mute_exceptions",
     "thrown_errors_kept",
 };
-constexpr std::uint64_t kMostHosts = 800;  // to find a mutant
-constexpr std::uint64_t kTogether = 50;    // in one process
+constexpr std::uint64_t kMostHosts = 3'000;  // to find a mutant
+constexpr std::uint64_t kTogether = 50;      // in one process
 
 struct Run {
     std::uint64_t hosts = 0;
