@@ -44,6 +44,8 @@ public:
                 fresh = new_ones();
                 continue;
             }
+            if (run_.may_ask() && !std::exchange(said_, true))
+                run_.console().err << "Waiting for requests; Ctrl-C ends it.\n" << std::flush;
             lookout_.looked(found);
             do {
                 if (!lookout_.wait()) return 0;
@@ -145,6 +147,7 @@ private:
     const bool full_;
     std::set<std::string> told_;
     std::string version_;
+    bool said_ = false;  // that it waits
     VoteSigner signer_;  // asks for the passphrase once
     Lookout lookout_;
 };

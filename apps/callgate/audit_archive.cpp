@@ -35,7 +35,7 @@ Payloads stay sealed in a segment; keep the ledger's key as long as you want to 
 
 Exit codes
   0  done, or there is nothing to archive
-  1  you said no, Ctrl-C, it is not your ledger, or the log is broken
+  1  you said no, Ctrl-C while it works, it is not your ledger, or the log is broken
   2  wrong usage, no ledger, or a file that cannot be made
 
 Examples
@@ -79,7 +79,7 @@ Arguments, results and sentences go with their salts, so that nothing can be gue
 left; who, which tool, when and how it ended stay. That it was done is on the record.
 
 Exit codes
-  0  erased            1  you said no, or it is not your ledger
+  0  erased            1  you said no, it is not your ledger, or there was nothing to erase
   2  wrong usage, no ledger, or a file that cannot be read
 
 Examples
@@ -99,6 +99,11 @@ bool agreed(OperatorRun& run, bool yes, std::string_view question, std::optional
     if (run.says_yes(question)) return true;
     exit_code = kNo;
     return false;
+}
+
+std::string erased_text(OperatorRun& run, std::int64_t erased) {
+    if (erased == 0) return "Nothing is erased: there is no payload of this call.\n";
+    return fmt::format("{} {} payloads are erased\n", run.style().green("✓"), erased);
 }
 
 }  // namespace
@@ -158,21 +163,21 @@ int erase_payloads(OperatorRun& run, const EraseLine& line) {
         const auto told = run.ask({{"verb", "audit.erase"}, {"call", line.call}});
         if (!told) return run.give_up(told.error());
         const Value answer{{"erased", *erased}, {"segment", line.segment}};
-        if (!run.print_json(answer))
-            run.print(fmt::format("{} {} payloads are erased\n", run.style().green("✓"), *erased));
-        return 0;
+        if (!run.print_json(answer)) run.print(erased_text(run, static_cast<std::int64_t>(*erased)));
+        return *erased == 0 ? kNo : 0;
     }
     const auto answer = run.ask({{"verb", "audit.erase"}, {"call", line.call}});
     if (!answer) return run.give_up(answer.error());
+    const std::int64_t erased = number_at(*answer, "erased");
     if (!run.print_json(*answer)) {
-        run.print(
-            fmt::format("{} {} payloads are erased\n", run.style().green("✓"), number_at(*answer, "erased")));
+        run.print(erased_text(run, erased));
         if (number_at(*answer, "archived") != 0)
-            run.print(fmt::format("  Events up to {} are archived. If some are of this call, erase them in their "
-                                  "segment, too: --segment FILE\n",
-                                  number_at(*answer, "archived")));
+            run.print(
+                fmt::format("  Events up to {} are archived. If some are of this call, erase them in their "
+                            "segment, too: --segment FILE\n",
+                            number_at(*answer, "archived")));
     }
-    return 0;
+    return erased == 0 ? kNo : 0;
 }
 
 }  // namespace callgate::cli

@@ -43,23 +43,6 @@ bool has_reason(const Error& error, std::string_view reason) {
     return told != nullptr && told->is_string() && std::string_view(told->get_string()) == reason;
 }
 
-// Whose ledger it is.
-Result<uid_t> look_for(const std::string& directory) {
-    struct ::stat there = {};
-    const bool seen = ::stat((directory + "/ledger.db").c_str(), &there) == 0;
-    if (seen && there.st_size != 0) return there.st_uid;
-    if (!seen && errno == EACCES)
-        return fail(
-            ErrorCode::ledger_unavailable,
-            fmt::format("The ledger in {} belongs to another user. Ask as that user, or as root.", directory),
-            {{"reason", "not_allowed"}, {"directory", directory}});
-    return fail(
-        ErrorCode::config_error,
-        fmt::format("There is no ledger in {}. Give its directory with --ledger DIR, or set CALLGATE_LEDGER.",
-                    directory),
-        {{"reason", "no_ledger"}, {"directory", directory}});
-}
-
 tl::unexpected<Error> silent_owner(const std::string& directory) {
     return fail(ErrorCode::ledger_unavailable,
                 fmt::format("Another process owns the ledger in {} and serves no control socket. Try again "
@@ -80,6 +63,22 @@ tl::unexpected<Error> foreign(const std::string& directory, uid_t owner) {
 }
 
 }  // namespace
+
+Result<uid_t> owner_of(const std::string& directory) {
+    struct ::stat there = {};
+    const bool seen = ::stat((directory + "/ledger.db").c_str(), &there) == 0;
+    if (seen && there.st_size != 0) return there.st_uid;
+    if (!seen && errno == EACCES)
+        return fail(
+            ErrorCode::ledger_unavailable,
+            fmt::format("The ledger in {} belongs to another user. Ask as that user, or as root.", directory),
+            {{"reason", "not_allowed"}, {"directory", directory}});
+    return fail(
+        ErrorCode::config_error,
+        fmt::format("There is no ledger in {}. Give its directory with --ledger DIR, or set CALLGATE_LEDGER.",
+                    directory),
+        {{"reason", "no_ledger"}, {"directory", directory}});
+}
 
 Result<std::string> ledger_directory(const std::string& given) {
     if (!given.empty()) return given;
@@ -119,7 +118,7 @@ bool LedgerAccess::stop_serving() {
 }
 
 Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chrono::milliseconds patience) {
-    auto found = look_for(directory);
+    auto found = owner_of(directory);
     if (!found) return tl::unexpected(std::move(found.error()));
     auto parts = std::make_unique<Parts>();
     if (*found != ::geteuid()) {

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include <sys/types.h>
+
 #include <callgate/error.h>
 #include <callgate/json.h>
 
@@ -21,6 +23,9 @@ namespace callgate::cli {
 /// Where the ledger is: `given` (--ledger), else $CALLGATE_LEDGER, else $XDG_STATE_HOME/callgate, else
 /// ~/.local/state/callgate. config_error {reason: no_home} where none of them is known.
 Result<std::string> ledger_directory(const std::string& given);
+
+/// Whose ledger is there: config_error {reason: no_ledger}, ledger_unavailable {reason: not_allowed}.
+Result<uid_t> owner_of(const std::string& directory);
 
 class LedgerAccess {
 public:

@@ -56,9 +56,9 @@ std::string_view RestoreLine::help() {
 }
 
 void RestoreLine::add_to(CLI::App& verb) {
-    verb.add_flag("--moved", moved);
+    auto* const is_moved = verb.add_flag("--moved", moved);
     verb.add_flag("--accept-new-keys", accept_new_keys);
-    verb.add_flag("--anyway", anyway);
+    verb.add_flag("--anyway", anyway)->excludes(is_moved);
     verb.add_flag("-y,--yes", yes);
     verb.add_option("--because", because);
     verb.add_option("--export", export_file);
@@ -70,6 +70,7 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Con
     OperatorRun run(line, console);
     const auto directory = ledger_directory(line.ledger);
     if (!directory) return run.give_up(directory.error());
+    if (const auto owner = owner_of(*directory); !owner) return run.give_up(owner.error());
     if (!asked.yes) {
         if (!run.may_ask())
             return run.give_up(Error(ErrorCode::invalid_arguments, "Nobody is here to confirm it: say --yes.",

@@ -47,6 +47,17 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Ledger, VerbAudit, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "Owned" : "Free"; });
 
+TEST_P(VerbAudit, EraseSaysWhetherThereWasAnything) {
+    const std::string one = call(1);
+    ready();
+    const Ran erased = test.run({"audit", "erase", one, "--yes"});
+    EXPECT_EQ(erased.exit_code, 0) << erased.err;
+    EXPECT_THAT(erased.out, HasSubstr("payloads are erased"));
+    const Ran again = test.run({"audit", "erase", one, "--yes"});
+    EXPECT_EQ(again.exit_code, kNo);
+    EXPECT_THAT(again.out, HasSubstr("Nothing is erased"));
+}
+
 TEST_P(VerbAudit, TailShowsTheLastEventsOldestFirst) {
     const std::string one = call(1);
     const std::string two = call(2, AttemptEnd::failed);

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::LedgerTest;
+using ::testing::Not;
 using testing::Ran;
 
 class VerbLedger : public ::testing::TestWithParam<bool> {
@@ -60,6 +61,9 @@ TEST_P(VerbLedger, ABackupIsALedgerFileAndReplacesNothing) {
     const Ran again = test.run({"ledger", "backup", dir.file("copy.db")});
     EXPECT_EQ(again.exit_code, 2);
     EXPECT_THAT(again.err, HasSubstr("copy.db"));
+    const Ran inside = test.run({"ledger", "backup", test.directory() + "/ledger.db-journal"});
+    EXPECT_EQ(inside.exit_code, 2);
+    EXPECT_THAT(inside.err, HasSubstr("Name a place outside"));
 }
 
 TEST_P(VerbLedger, GcTellsWhatItTookAway) {
@@ -85,6 +89,7 @@ TEST(LedgerRestore, AnOlderLedgerIsRefusedWithWhatToDoAndAcceptedByAnOperator) {
     EXPECT_NE(test.run({"ledger", "restore"}).exit_code, 0) << "nobody has confirmed it";
     EXPECT_EQ(test.run({"ledger", "restore"}, "n\n").exit_code, kNo);
     EXPECT_NE(test.run({"ledger", "restore", "--moved", "--yes"}).exit_code, 0) << "it is behind";
+    EXPECT_EQ(test.run({"ledger", "restore", "--moved", "--anyway", "--yes"}).exit_code, 2) << "either or";
     const Ran restored = test.run({"ledger", "restore"}, "y\n");
     EXPECT_EQ(restored.exit_code, 0) << restored.err;
     EXPECT_THAT(restored.out, HasSubstr("--accept-new-keys"));
@@ -101,6 +106,13 @@ TEST(LedgerRestore, WhereThereIsNoLedgerNoneIsMade) {
     std::ostringstream err;
     Console console{out, err, {}, {}};
     EXPECT_EQ(run_program({"ledger", "restore", "--yes", "--ledger", dir.file("none")}, console), 2);
+    std::istringstream person("y\n");
+    console.err_terminal.is_terminal = true;
+    console.person = &person;
+    err.str({});
+    EXPECT_EQ(run_program({"ledger", "restore", "--ledger", dir.file("none")}, console), 2);
+    EXPECT_THAT(err.str(), HasSubstr("There is no ledger in"));
+    EXPECT_THAT(err.str(), Not(HasSubstr("Accept"))) << "nothing is asked about what is not there";
     EXPECT_FALSE(std::filesystem::exists(dir.file("none")));
 }
 

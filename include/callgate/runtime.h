@@ -21,7 +21,9 @@
 // call waits for them.
 //
 // Threads: all functions may be called from any thread. The destructor cancels what is running, waits a
-// grace, and counts the tools it leaves behind; it may run inside a tool.
+// grace, and counts the tools it leaves behind; it may run inside a tool. What calls have told the ledger is
+// written before it returns: while the disk hangs it waits, as resolve(), reconcile(), audit() and approvals
+// do; no call does.
 #pragma once
 
 #include <chrono>

@@ -52,14 +52,6 @@ char lowered(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// A person who decides as a user of the operating system has a mark before the name (control/asker.h).
-std::string_view bare_name(std::string_view name) noexcept {
-    constexpr std::string_view kUser = "user:";
-    name = trimmed(name);
-    if (!std::ranges::equal(name.substr(0, kUser.size()), kUser, {}, lowered)) return name;
-    return trimmed(name.substr(kUser.size()));
-}
-
 /// Where A3 is asked for a critical call, two people at A2 do.
 bool two_persons_do(const Approval& approval) noexcept {
     return approval.risk == Risk::critical && approval.assurance_needed == Assurance::a3;
@@ -160,6 +152,13 @@ Result<void> check_open_approvals(const OpenApprovalLimits& limits, std::size_t 
         return full("principal", "approvals_full_for_principal", limits.per_principal);
     if (of_tenant >= limits.per_tenant) return full("tenant", "approvals_full_for_tenant", limits.per_tenant);
     return {};
+}
+
+std::string_view bare_name(std::string_view name) noexcept {
+    constexpr std::string_view kUser = "user:";
+    name = trimmed(name);
+    if (!std::ranges::equal(name.substr(0, kUser.size()), kUser, {}, lowered)) return name;
+    return trimmed(name.substr(kUser.size()));
 }
 
 bool same_person(std::string_view one, std::string_view other) noexcept {

@@ -91,6 +91,10 @@ void supersede(Approval& approval, std::string_view by);
 /// Whether one person cast both: by uid where both have one, and by name.
 bool same_voter(const Vote& one, const Vote& other) noexcept;
 
+/// Without surrounding spaces and without the mark of who decides as a user of the operating system
+/// (control/asker.h): `ada` for ` User: ada`.
+std::string_view bare_name(std::string_view name) noexcept;
+
 /// The same person: compared without surrounding spaces and without ASCII case. `user:ada`, as who decides
 /// through the control socket is called, is ada.
 bool same_person(std::string_view one, std::string_view other) noexcept;

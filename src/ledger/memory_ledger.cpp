@@ -1,6 +1,7 @@
 #include "ledger/memory_ledger.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
     if (entry == nullptr && !CALLGATE_GUARD(insert_first_claim)) {
         lock.unlock();
         if (between_look_and_insert) between_look_and_insert();
+        std::this_thread::yield();
         lock.lock();
     }
     if (decision.definition_changed) {

@@ -5,14 +5,33 @@
 
 #include <fmt/format.h>
 
+#include "ledger/approval_rules.h"
 #include "os/unix_socket.h"
 
 namespace callgate::ledger {
 
 namespace {
 
-constexpr std::string_view kUser = "user:";
-constexpr std::string_view kUid = "uid:";
+char lowered(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Whether the text is this number, with or without `uid:` before it, in decimal or hexadecimal.
+bool is_number(std::string_view text, uid_t number) noexcept {
+    constexpr std::string_view kUid = "uid:";
+    const auto starts_with = [&text](std::string_view with) {
+        return std::ranges::equal(text.substr(0, with.size()), with, {}, lowered);
+    };
+    if (starts_with(kUid)) text.remove_prefix(kUid.size());
+    text = bare_name(text);
+    if (starts_with("+")) text.remove_prefix(1);
+    const bool hexadecimal = starts_with("0x");
+    if (hexadecimal) text.remove_prefix(2);
+    std::uint64_t read = 0;
+    const auto* const end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, read, hexadecimal ? 16 : 10);
+    return result.ec == std::errc() && result.ptr == end && read == number;
+}
 
 }  // namespace
 
@@ -30,14 +49,15 @@ std::string succession_statement(uid_t uid, std::string_view next_vkey) {
 }
 
 Result<bool> is_own_request(std::string_view requester, uid_t uid) {
-    if (requester.starts_with(kUid)) {
-        const std::string_view digits = requester.substr(kUid.size());
-        uid_t asked = 0;
-        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), asked);
-        return read.ec == std::errc() && read.ptr == digits.data() + digits.size() && asked == uid;
+    requester = bare_name(requester);
+    if (is_number(requester, uid)) return true;
+    // Names are compared without case elsewhere, too.
+    std::string name(requester);
+    auto known = os::user_id(name);
+    if (known && !*known) {
+        std::ranges::transform(name, name.begin(), lowered);
+        known = os::user_id(name);
     }
-    if (requester.starts_with(kUser)) requester.remove_prefix(kUser.size());
-    const auto known = os::user_id(std::string(requester));
     if (!known) {
         return fail(ErrorCode::denied,
                     fmt::format("It cannot be found out now whether '{}', who asked, is you: the system's "

@@ -33,8 +33,9 @@ std::string vote_statement(std::string_view approval_id, std::string_view digest
 /// What the key before signs about the one that takes its place.
 std::string succession_statement(uid_t uid, std::string_view next_vkey);
 
-/// Whether the requester, by its name, is this user: "uid:1000" by the number, "user:ada" and "ada" by whom
-/// the system knows under that name. denied {reason: name_service} where that cannot be found out now.
+/// Whether the requester, by its name, is this user: "uid:1000" and "1000" by the number however it is
+/// written, "user:ada" and "ada" by whom the system knows under that name. denied {reason: name_service}
+/// where that cannot be found out now.
 Result<bool> is_own_request(std::string_view requester, uid_t uid);
 
 }  // namespace callgate::ledger

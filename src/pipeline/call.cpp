@@ -387,12 +387,12 @@ bool Call::take(bool left_alone) {
     return false;
 }
 
-// It is watched from now on, so that it can leave. Before its tool is known, its deadline is not.
+// It is watched from now on, so that it can leave.
 void Call::begin_asking(Asking what) {
     was_asked_ = true;
     asking_ = what;
     asks_.fetch_add(1, std::memory_order_relaxed);
-    if (tool != nullptr) arm();
+    arm();
 }
 
 void Call::leave_soon() {
@@ -590,9 +590,7 @@ void Call::arm() {
     settle_deadline();
     core->waiting(*this);
     kept_ = self();
-    timer_ = core->timers().at(deadline, [weak = self_] {
-        if (const auto alive = weak.lock()) alive->expire();
-    });
+    watch_deadline();
     const std::stop_token& token = request.context->cancel;
     if (token.stop_possible()) {
         on_cancel_.emplace(token, [weak = self_] {
@@ -600,6 +598,12 @@ void Call::arm() {
         });
     }
     if (core->closing()) cancel();  // it came too late to be cancelled with the others
+}
+
+void Call::watch_deadline() {
+    timer_ = core->timers().at(deadline, [weak = self_] {
+        if (const auto alive = weak.lock()) alive->expire();
+    });
 }
 
 void Call::disarm() {
@@ -615,6 +619,14 @@ void Call::wake_at(base::MonotonicTime when) {
     second_timer_ = core->timers().at(when, [weak = self_] {
         if (const auto alive = weak.lock()) alive->go_on();
     });
+}
+
+void Call::settle_deadline_anew() {
+    has_deadline_ = false;
+    settle_deadline();
+    if (!armed_) return;
+    core->timers().cancel(timer_);
+    watch_deadline();
 }
 
 void Call::settle_deadline() {

@@ -207,10 +207,10 @@ public:
     Asking asking() const noexcept { return asking_; }
     /// It went on without the ledger's answer: what it asked for is the ledger's until that comes.
     bool has_left() const noexcept { return (run_.load(std::memory_order_acquire) & kLeft) != 0; }
-    /// After the ledger has answered: why nothing may begin any more, if the time ran out meanwhile or the
-    /// call was called off.
     /// Why nothing may begin any more.
     Error out_of_time() const;
+    /// After the ledger has answered: why nothing may begin any more, if the time ran out meanwhile or the
+    /// call was called off.
     std::optional<Error> stopped_meanwhile() {
         if (!was_asked_) [[likely]]
             return std::nullopt;
@@ -223,6 +223,8 @@ public:
     }
     /// The deadline is fixed, from now on: by the call, the tool or the runtime, and the parent's.
     [[gnu::hot]] void settle_deadline();
+    /// Now that the tool of a resumed call is known; until then its caller's limit or the runtime's held.
+    void settle_deadline_anew();
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
     std::stop_token stop_token();
@@ -369,6 +371,7 @@ private:
     bool take(bool left_alone);
     void give_turn();
     void begin_asking(Asking what);
+    void watch_deadline();
     void leave_soon();
     void leave(std::uint32_t ask);
     void came_back();

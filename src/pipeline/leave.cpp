@@ -6,6 +6,7 @@
 #include "pipeline/dispatch.h"
 #include "pipeline/key.h"
 #include "pipeline/projection.h"
+#include "pipeline/resolve.h"
 #include "pipeline/stored.h"
 
 namespace callgate::pipeline {
@@ -132,6 +133,7 @@ void after_end(Call& call) {
 Step go_on_without_answer(Call& call) {
     call.core->counters.settle.left.add();
     call.shown_not_applied = false;
+    leave_what_to_resume(call);
     switch (call.asking()) {
         case Asking::other_call: return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
         case Asking::dispatch:

@@ -126,6 +126,36 @@ TEST(Leave, ALookThatHangsLeavesNothingBehind) {
     EXPECT_EQ(node.entered, 0);
 }
 
+TEST(Leave, WhatIsToBeResumedIsNotWaitedForLongerThanTheCallersLimit) {
+    Hung node;
+    Context hurried;
+    hurried.timeout = 1s;
+    auto resumed = std::async(std::launch::async,
+                              [&] { return node->resume("019b76da-a9f4-7000-88b0-5ef910e19a2d", hurried); });
+    node.later->wait_until_open(1);
+    const Outcome outcome = node.run_out(std::move(resumed));
+    EXPECT_EQ(outcome.state(), State::timed_out);
+    node.go_on();
+    EXPECT_THAT(node.recorder->audit_types(), testing::ElementsAre("tool_call.failed"));
+}
+
+TEST(Leave, OnceItIsKnownWhatIsResumedTheLimitOfThatToolCounts) {
+    for (const auto limit : {2s, 90s}) {  // less than the runtime's, and more
+        TestRuntime node({}, nullptr, nullptr, Answers::soon);
+        auto [pay, body] = deferred("pay");
+        node->tools().add_or_throw(pay.risk(Risk::high).timeout(limit));
+        const Outcome asked = node->call("pay");
+        ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
+        auto resumed = std::async(std::launch::async, [&] { return node->resume(asked.call_id()); });
+        while (body->waiting() == 0) std::this_thread::yield();
+        node.timers->advance(limit - 1ms);
+        EXPECT_EQ(resumed.wait_for(0s), std::future_status::timeout);
+        node.timers->advance(1ms);
+        EXPECT_EQ(resumed.get().state(), State::unknown) << "it had begun";
+        body->forget();
+    }
+}
+
 TEST(Leave, AnAttemptThatHasNotPassedTheFenceIsNotMade) {
     Hung node;
     auto call = node.call("try");

@@ -104,6 +104,11 @@ Error no_such_call() {
             {{"reason", "no_such_call"}}};
 }
 
+void leave_what_to_resume(Call& call) {
+    Origin* const origin = call.request.origin.get();
+    if (origin != nullptr && !std::exchange(origin->resumes, {}).empty()) project_start(call);
+}
+
 Step refuse_as_unknown(Call& call) {
     return not_found(call, call.core->registry_of(call.request.context->tenant));
 }
@@ -113,8 +118,7 @@ Step resolve(Call& call) {
     Origin* const origin = call.request.origin.get();
     if (origin != nullptr && origin->refused) return call.refuse(std::move(*origin->refused));
     if (call.core->closing()) {
-        // Nobody will know any more what was to be resumed; but it begins before it ends.
-        if (origin != nullptr && !std::exchange(origin->resumes, {}).empty()) project_start(call);
+        leave_what_to_resume(call);
         return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
     }
     if (origin != nullptr && !origin->resumes.empty()) {
@@ -134,7 +138,7 @@ Step resolve(Call& call) {
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
         if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
     }
-    call.settle_deadline();
+    call.resumes() ? call.settle_deadline_anew() : call.settle_deadline();
     if (call.deadline <= call.started) return out_of_time(call);
     const ToolEntry& tool = *call.tool;
     call.effect = tool.effect(call.outcome.action);

@@ -26,6 +26,10 @@ struct ResolveCounters {
 Error only_handed_in(const Call& call);
 Error no_such_call();
 
+/// A call that was to be resumed ends, and nobody will know any more what that was; but it begins before it
+/// ends.
+void leave_what_to_resume(Call& call);
+
 /// The answer that an unknown name gets; also for tools that the caller may not know of.
 Step refuse_as_unknown(Call& call);
 

@@ -1,5 +1,6 @@
 #include "pipeline/worker_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <future>
@@ -134,6 +135,22 @@ TEST(WorkerPool, WhatLeavesTheQueueNeverRunsAndMakesRoom) {
     last.get_future().wait();
     EXPECT_EQ(first->ran, 0);
     EXPECT_EQ(second->ran, 1);
+}
+
+// If each had to be looked for, this would take minutes, and the test's time would be over.
+TEST(WorkerPool, LeavingALongQueueCostsNoMoreThanLeavingAShortOne) {
+    constexpr std::size_t kTasks = 200'000;
+    BusyPool busy(one_thread());
+    std::vector<std::shared_ptr<Sized>> tasks(kTasks);
+    for (auto& task : tasks) {
+        task = std::make_shared<Sized>(0);
+        ASSERT_TRUE(taken(busy.pool, task));
+    }
+    std::ranges::reverse(tasks);
+    std::rotate(tasks.begin(), tasks.begin() + kTasks / 2, tasks.end());  // from the middle, too
+    for (const auto& task : tasks) EXPECT_FALSE(busy.pool.abandon(task));
+    EXPECT_EQ(busy.pool.counts().queued, 0u);
+    busy.go_on.set_value();
 }
 
 TEST(WorkerPool, ClosingDropsWhatHasNotBegun) {

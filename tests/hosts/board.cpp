@@ -17,6 +17,12 @@ void Board::begins(Ticket ticket, Made made) {
     if (!made_.emplace(ticket, std::move(made)).second) fail(ticket, "harness", "a ticket was used twice");
 }
 
+void Board::must_end(Ticket ticket, base::MonotonicTime by) {
+    const std::lock_guard lock(mutex_);
+    line(ticket, "is called off");
+    made_.at(ticket).due = by;
+}
+
 void Board::ended(Ticket ticket, const Outcome& outcome) {
     {
         const std::lock_guard lock(mutex_);

@@ -69,6 +69,8 @@ class Board {
 public:
     // Who calls.
     void begins(Ticket ticket, Made made);
+    /// It was called off: it ends by then.
+    void must_end(Ticket ticket, base::MonotonicTime by);
     void ended(Ticket ticket, const Outcome& outcome);
 
     // Bodies. Judges at once whether this entry may be.

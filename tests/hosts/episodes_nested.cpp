@@ -102,14 +102,16 @@ void Episode::called_off_by_slot() {
     Made made;
     made.tool = name("forever");
     made.scope = fmt::format("t{}", first);
-    made.due = host.clock->monotonic_now() + 40 * kStep;
     made.effect = EffectClass::read;
     made.episode = true;
     host.board.begins(first, std::move(made));
     auto stop =
         await_call(host, runtime, CallRequest(name("forever")), context(),
                    [&of = host, ticket = first](const Outcome& outcome) { of.board.ended(ticket, outcome); });
-    host.later(dice.below(5), std::move(stop));
+    host.later(dice.below(5), [&of = host, ticket = first, stop = std::move(stop)] {
+        of.board.must_end(ticket, of.clock->monotonic_now() + 5 * kStep);
+        stop();
+    });
 }
 
 }  // namespace callgate::hosts

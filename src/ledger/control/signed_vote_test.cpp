@@ -170,6 +170,14 @@ TEST_F(SignedVotes, WhoAskedIsKnownByNumber) {
     EXPECT_EQ(answer(yes(open("a2", Assurance::a1, 1, "root"))), "self_approval");
     EXPECT_EQ(answer(yes(open("a3", Assurance::a1, 1, "user:root"))), "self_approval");
     EXPECT_EQ(answer(yes(open("a4", Assurance::a1, 1, "uid:1000"))), "approved");
+    int number = 5;
+    for (const auto* own :
+         {"0", "user:0", "uid:00", "uid:+0", "UID: 0", "uid:0x0", " User:uid:0", "0X0", "ROOT"})
+        EXPECT_EQ(answer(yes(open("a" + std::to_string(number++), Assurance::a1, 1, own))), "self_approval")
+            << own;
+    for (const auto* stranger : {"1", "uid:", "uid:0x", "uid:01", "uid:zero", "0 0"})
+        EXPECT_EQ(answer(yes(open("a" + std::to_string(number++), Assurance::a1, 1, stranger))), "approved")
+            << stranger;
 }
 
 }  // namespace

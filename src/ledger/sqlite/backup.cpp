@@ -1,5 +1,6 @@
 // A copy of the ledger's file that is as the file was at one moment.
 #include <cerrno>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,14 @@ Result<void> sync_directory_of(os::FileOps& files, const std::string& path) {
 
 Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress& progress) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_backup");
+    if (std::error_code none;
+        std::filesystem::equivalent(os::directory_of(path), engine_->options.directory, none)) {
+        return fail(
+            ErrorCode::config_error,
+            "A backup in the ledger's own directory would be lost with it, and might be taken for one of "
+            "its files. Name a place outside.",
+            {{"reason", "own_directory"}, {"path", path}});
+    }
     if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
     os::FileOps& files = *engine_->options.files;
     const auto made = files.open(path, os::OpenMode::create_exclusive);
