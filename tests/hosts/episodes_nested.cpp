@@ -109,7 +109,8 @@ void Episode::called_off_by_slot() {
         await_call(host, runtime, CallRequest(name("forever")), context(),
                    [&of = host, ticket = first](const Outcome& outcome) { of.board.ended(ticket, outcome); });
     host.later(dice.below(5), [&of = host, ticket = first, stop = std::move(stop)] {
-        of.board.must_end(ticket, of.clock->monotonic_now() + 5 * kStep);
+        if (!caller_manner(of.seed, ticket).holds_itself_up())
+            of.board.must_end(ticket, of.clock->monotonic_now() + 5 * kStep);
         stop();
     });
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <string>
 
@@ -338,6 +339,69 @@ TEST_F(BadFiles, ALogThatIsItsOwnIsTakenHoweverOftenTheOwnerWasKilled) {
     EXPECT_EQ(verdict_of_opening(), Verdict::correct);
     ASSERT_FALSE(desk.open(false));
     EXPECT_EQ(desk.state_of(154), CallState::succeeded);
+}
+
+/// The last version of each page that a log has committed.
+std::map<std::uint32_t, std::string> pages_of(const std::string& log) {
+    constexpr std::size_t kHeader = 32;
+    constexpr std::size_t kFrameHeader = 24;
+    const auto number = [&log](std::size_t at) {
+        std::uint32_t value = 0;
+        for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(log[at + i]);
+        return value;
+    };
+    const std::size_t page = number(8);
+    std::map<std::uint32_t, std::string> committed;
+    std::map<std::uint32_t, std::string> pending;
+    for (std::size_t at = kHeader; at + kFrameHeader + page <= log.size(); at += kFrameHeader + page) {
+        if (log.compare(at + 8, 8, log, 16, 8) != 0) break;  // of the log before
+        pending[number(at)] = log.substr(at + kFrameHeader, page);
+        if (number(at + 4) == 0) continue;
+        for (auto& [which, content] : pending) committed[which] = std::move(content);
+        pending.clear();
+    }
+    return committed;
+}
+
+// The power goes while the log is moved into the file: of each page, any sector may have got there.
+TEST_F(BadFiles, ACutInTheMoveOfTheLogDoesNotMakeItAnothers) {
+    constexpr std::size_t kSector = 512;
+    ASSERT_FALSE(desk.open(false));
+    for (std::uint64_t call = 100; call < 130; ++call) {
+        ASSERT_FALSE(desk.claim(call, key(call)).error);
+        ASSERT_TRUE(desk.settle(call).settled.accepted);
+    }
+    const std::string before = read(file("ledger.db"));
+    const std::string log = read(file("ledger.db-wal"));
+    desk.close();
+    const auto pages = pages_of(log);
+    ASSERT_GT(pages.size(), 10u);
+    std::mt19937_64 random(20261116);
+    for (int trial = 0; trial < 100 && !HasFailure(); ++trial) {
+        const std::uint64_t moved = random() % 101;  // percent of the sectors
+        const bool whole_pages = random() % 4 == 0;
+        std::string torn = before;
+        for (const auto& [which, content] : pages) {
+            const bool any = random() % 100 < moved;
+            for (std::size_t at = 0; at < content.size(); at += kSector) {
+                if (whole_pages ? !any : random() % 100 >= moved) continue;
+                const std::size_t to = (which - 1) * content.size() + at;
+                if (torn.size() < to + kSector) torn.resize(to + kSector);
+                torn.replace(to, kSector, content, at, kSector);
+            }
+        }
+        write(file("ledger.db"), torn);
+        write(file("ledger.db-wal"), log);
+        fs::remove(file("ledger.db-shm"));
+        SCOPED_TRACE("trial " + std::to_string(trial));
+        ASSERT_EQ(desk.open(false).value_or(Error(ErrorCode::internal, "")).message, "");
+        EXPECT_EQ(missing(desk), "");
+        if (trial % 10 == 0) {
+            EXPECT_EQ(faults_of(*desk.ledger), "");
+        }
+        EXPECT_EQ(desk.state_of(129), CallState::succeeded);
+        desk.close();
+    }
 }
 
 TEST_F(BadFiles, AFlippedBitInTheDatabaseNeverFreesAKeyOrLosesAnOutcomeSilently) {

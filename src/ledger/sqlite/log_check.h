@@ -6,6 +6,9 @@
 // come to, beside the chain's name (Book::store_end). So the file is looked at without its log, and then with
 // it: the log must be the file's own or the next, and the audit must go on where the file alone leaves off.
 //
+// A power cut while the log is moved into the file may leave any sectors of it, which the log then makes
+// good. So nothing of the file alone counts that does not prove itself: an event must fit the one before it.
+//
 // Threads: one thread, before the ledger is in use.
 #pragma once
 
@@ -39,7 +42,7 @@ struct FileAlone {
 };
 
 /// Before any other connection is opened: the one used here drops their locks. Nothing where the file says
-/// nothing yet, or cannot be read because it is in the middle of being written.
+/// nothing yet, or cannot be believed because it is in the middle of being written.
 std::optional<FileAlone> look_at_file_alone(const std::string& path, const char* vfs);
 
 /// ledger_unavailable {reason: foreign_log}. Only reads.
