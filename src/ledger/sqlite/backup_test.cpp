@@ -41,7 +41,10 @@ TEST(Backup, EndsThoughTwoCallersWriteBetweenAnyTwoOfItsSteps) {
 }
 
 TEST(Backup, TheLogIsMovedIntoTheFileAgainOnceItHasEnded) {
-    Desk desk([](SqliteOptions& options) { options.writer.checkpoint_pages = 10; });
+    Desk desk([](SqliteOptions& options) {
+        options.writer.checkpoint_pages = 10;
+        options.writer.checkpoint_pages_max = 20;  // while there is more to write, too
+    });
     fill(desk);
     std::uint64_t call = 1;
     const auto write = [&] {

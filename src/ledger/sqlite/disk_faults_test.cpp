@@ -94,6 +94,7 @@ TEST(DiskFaults, ASyncThatFailsWhileItIsClosedIsNotTriedAgain) {
         ASSERT_FALSE(desk.claim(1, "k1").error);
         ASSERT_FALSE(desk.settle(1).error);
         ASSERT_TRUE(desk.ledger->flush());
+        while (desk.ledger->stats()->at("wal_pages").to_number<int>() != 0) std::this_thread::yield();
         const std::uint64_t syncs = desk.vfs.calls(Op::sync, File::database);
         desk.vfs.inject(Op::sync, File::database, Fault::error);
         desk.close();
