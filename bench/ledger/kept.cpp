@@ -113,12 +113,13 @@ Kept measure_kept(const std::string& directory, std::uint64_t calls) {
             });
         }
         const auto begin = Steady::now();
-        const auto copied = host.ledger->backup(directory + "/copy.db", {});
+        const std::string copy = directory + ".copy.db";
+        const auto copied = host.ledger->backup(copy, {});
         kept.backup_s = std::chrono::duration<double>(Steady::now() - begin).count();
         stop = true;
         for (std::thread& writer : writers) writer.join();
         if (!copied) give_up(copied.error().message);
-        std::filesystem::remove(directory + "/copy.db");
+        std::filesystem::remove(copy);
 
         std::this_thread::sleep_for(std::chrono::milliseconds(1'100));  // until the last outcome has expired
         const auto archived = host.ledger->archive_audit({}, {});
