@@ -54,6 +54,12 @@ public:
         return *this;
     }
 
+    /// Under the key of before.
+    Hmac& start_again() {
+        require(EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1);
+        return *this;
+    }
+
     Hmac& update(std::string_view text) {
         require(EVP_MAC_update(context_.get(), bytes(text), text.size()) == 1);
         return *this;
@@ -86,6 +92,22 @@ struct WipedDigest {
 Sha256Digest hmac_sha256(std::string_view key, std::string_view text) {
     Sha256Digest out;
     Hmac().start(key).update(text).finish(out);
+    return out;
+}
+
+struct HmacSha256::Keyed {
+    Hmac hmac;
+};
+
+HmacSha256::HmacSha256(std::string_view key) : keyed_(std::make_unique<Keyed>()) {
+    keyed_->hmac.start(key);
+}
+
+HmacSha256::~HmacSha256() = default;
+
+Sha256Digest HmacSha256::of(std::string_view text) {
+    Sha256Digest out;
+    keyed_->hmac.start_again().update(text).finish(out);
     return out;
 }
 

@@ -68,5 +68,14 @@ TEST(Hkdf, SaltAndInfoTellKeysApart) {
     EXPECT_NE(plain, hkdf_hex("key2", "salt", "info", 32));
 }
 
+TEST(Hmac, UnderOneKeyIsTheSameForEveryText) {
+    for (const std::string& key : {std::string(), std::string("key"), std::string(200, 'k')}) {
+        HmacSha256 keyed(key);
+        for (const std::string& text :
+             {std::string("a"), std::string(), std::string(1'000, 'x'), std::string("a")})
+            EXPECT_EQ(keyed.of(text), hmac_sha256(key, text));
+    }
+}
+
 }  // namespace
 }  // namespace callgate::base

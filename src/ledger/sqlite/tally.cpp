@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
-#include "base/hkdf.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/segment_table.h"
 
@@ -47,8 +46,10 @@ bool is_counted_note(std::string_view name) noexcept {
 
 template <class Number>
 void append_number(std::string& to, Number number) {
-    for (std::size_t i = 0; i < sizeof(Number); ++i)
-        to.push_back(static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff));
+    std::array<char, sizeof(Number)> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff);
+    to.append(bytes.data(), bytes.size());
 }
 
 // Its type, and its length where it has one: no two rows have the same text.
@@ -92,7 +93,7 @@ TallySum sum_from(std::string_view bytes) {
     return sum;
 }
 
-base::Sha256Digest mac_of(const RowHasher& hasher, std::string_view sums_and_flag, const AuditPlace& head) {
+base::Sha256Digest mac_of(RowHasher& hasher, std::string_view sums_and_flag, const AuditPlace& head) {
     std::string text = "callgate-tally-v1";
     text.append(sums_and_flag);
     append_number(text, head.size);
@@ -107,7 +108,7 @@ struct Kept {
     std::string why;
 };
 
-Result<Kept> read_kept(Database& database, const RowHasher& hasher, const AuditPlace& head) {
+Result<Kept> read_kept(Database& database, RowHasher& hasher, const AuditPlace& head) {
     auto query = database.prepare("SELECT value FROM meta WHERE name = 'tally'");
     if (!query) return tl::unexpected(std::move(query.error()));
     auto found = query->step();
@@ -205,15 +206,7 @@ void TallySum::subtract(const base::Sha256Digest& hash) noexcept {
 }
 
 RowHasher::RowHasher(const base::SealKey& key, std::string_view chain_id)
-    : key_(base::keyed_hash(key, "callgate-row-key-v1", chain_id)) {}
-
-RowHasher::~RowHasher() {
-    OPENSSL_cleanse(key_.data(), key_.size());
-}
-
-base::Sha256Digest RowHasher::of_text(std::string_view text) const {
-    return base::hmac_sha256(ledger::bytes_of(key_), text);
-}
+    : hmac_(ledger::bytes_of(base::keyed_hash(key, "callgate-row-key-v1", chain_id))) {}
 
 base::Sha256Digest RowHasher::of_values(std::string_view table, std::span<sqlite3_value* const> values) {
     text_.assign("callgate-row-v1");
@@ -288,7 +281,8 @@ void Tally::changed(void* self, sqlite3* connection, int operation, char const* 
 }
 
 void Tally::change(sqlite3* connection, int operation, std::string_view table) {
-    std::vector<sqlite3_value*> values(static_cast<std::size_t>(sqlite3_preupdate_count(connection)));
+    std::vector<sqlite3_value*>& values = values_;
+    values.resize(static_cast<std::size_t>(sqlite3_preupdate_count(connection)));
     TallySum& sum = table == kNotes ? sums_.notes : sums_.rows;
     const auto count = [&](auto&& value_of, void (TallySum::*how)(const base::Sha256Digest&) noexcept) {
         for (std::size_t i = 0; i < values.size(); ++i) {

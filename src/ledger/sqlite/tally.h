@@ -20,9 +20,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <callgate/error.h>
 
+#include "base/hkdf.h"
 #include "base/seal.h"
 #include "base/sha256.h"
 #include "ledger/audit/chain.h"
@@ -65,17 +67,14 @@ struct TallySums {
 class RowHasher {
 public:
     RowHasher(const base::SealKey& key, std::string_view chain_id);
-    ~RowHasher();
-    RowHasher(const RowHasher&) = delete;
-    RowHasher& operator=(const RowHasher&) = delete;
 
     /// The row that `statement`, a SELECT * of `table`, stands at.
     base::Sha256Digest of_row(std::string_view table, sqlite3_stmt* statement);
     base::Sha256Digest of_values(std::string_view table, std::span<sqlite3_value* const> values);
-    base::Sha256Digest of_text(std::string_view text) const;
+    base::Sha256Digest of_text(std::string_view text) { return hmac_.of(text); }
 
 private:
-    base::Sha256Digest key_{};
+    base::HmacSha256 hmac_;
     std::string text_;  // reused
 };
 
@@ -115,6 +114,7 @@ private:
     Database* database_ = nullptr;
     bool watches_ = false;
     Statement store_;
+    std::vector<sqlite3_value*> values_;  // reused
 };
 
 struct Recount {
