@@ -19,6 +19,39 @@ namespace {
 using namespace sql;
 
 constexpr std::string_view kArguments = "call-arguments";
+constexpr std::string_view kTable = "calls";
+
+// As kCallColumns names them.
+enum Column : int {
+    kCallId,
+    kKeyHash,
+    kTenant,
+    kPrincipal,
+    kTool,
+    kKey,
+    kFingerprint,
+    kEffect,
+    kState,
+    kEpoch,
+    kOwner,
+    kAttempt,
+    kMaybeApplied,
+    kDefinition,
+    kPolicyRev,
+    kApproval,
+    kAction,
+    kSealedArguments,
+    kCreatedAt,
+    kEndedAt,
+    kExpiresAt,
+    kResultRef,
+    kResultDigest,
+    kRunsAs,
+    kLivedAt,
+    kRestored,
+    kColumns
+};
+static_assert(kColumns <= RowText::kMostColumns);
 
 }  // namespace
 
@@ -69,38 +102,40 @@ Result<void> CallTable::prepare(Access access) {
 Result<StoredCall> CallTable::read(const Statement& row) const {
     StoredCall call;
     CallRow& out = call.row;
-    const auto effect = effect_class_from_string(row.text(6));
-    const auto state = call_state_from_string(row.text(7));
-    if (!copy_bytes(row.blob(0), out.call_id) || !copy_bytes(row.blob(5), out.fingerprint) ||
-        !copy_bytes(row.blob(12), out.definition_hash) || !effect || !state) {
+    const auto effect = effect_class_from_string(row.text(kEffect));
+    const auto state = call_state_from_string(row.text(kState));
+    if (!copy_bytes(row.blob(kCallId), out.call_id) || !copy_bytes(row.blob(kFingerprint), out.fingerprint) ||
+        !copy_bytes(row.blob(kDefinition), out.definition_hash) || !effect || !state) {
         return damaged_record("a call");
     }
-    out.key = {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
-               std::string(row.text(4))};
+    out.key = {std::string(row.text(kTenant)), std::string(row.text(kPrincipal)),
+               std::string(row.text(kTool)), std::string(row.text(kKey))};
     out.effect = *effect;
     out.state = *state;
-    out.epoch = static_cast<std::uint32_t>(row.integer(8));
-    out.owner = static_cast<OwnerId>(row.integer(9));
-    out.attempt = static_cast<std::uint32_t>(row.integer(10));
-    out.maybe_applied = row.integer(11) != 0;
-    out.policy_rev = static_cast<std::uint64_t>(row.integer(13));
-    out.approval_id = row.text(14);
-    out.action = row.text(15);
-    if (!row.is_null(16)) {
-        auto plain = base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(16));
+    out.epoch = static_cast<std::uint32_t>(row.integer(kEpoch));
+    out.owner = static_cast<OwnerId>(row.integer(kOwner));
+    out.attempt = static_cast<std::uint32_t>(row.integer(kAttempt));
+    out.maybe_applied = row.integer(kMaybeApplied) != 0;
+    out.policy_rev = static_cast<std::uint64_t>(row.integer(kPolicyRev));
+    out.approval_id = row.text(kApproval);
+    out.action = row.text(kAction);
+    if (!row.is_null(kSealedArguments)) {
+        auto plain = base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(kSealedArguments));
         if (!plain) return tl::unexpected(std::move(plain.error()));
         auto value = json::parse(*plain);
         if (!value) return damaged_record("the arguments of a call");
         out.arguments = std::make_shared<const Value>(std::move(*value));
     }
-    out.created_at = time_of(row.integer(17));
-    if (!row.is_null(18)) out.ended_at = time_of(row.integer(18));
-    if (!row.is_null(19)) out.expires_at = time_of(row.integer(19));
-    call.result_ref = row.integer(20);
-    call.holds_key = row.integer(21) != 0;
-    if (!row.is_null(22) && !copy_bytes(row.blob(22), out.runs_as)) return damaged_record("a call");
-    out.lived_at = row.is_null(23) ? out.created_at : time_of(row.integer(23));
-    call.restored = row.integer(24) != 0;
+    out.created_at = time_of(row.integer(kCreatedAt));
+    if (!row.is_null(kEndedAt)) out.ended_at = time_of(row.integer(kEndedAt));
+    if (!row.is_null(kExpiresAt)) out.expires_at = time_of(row.integer(kExpiresAt));
+    call.result_ref = row.integer(kResultRef);
+    call.holds_key = !row.is_null(kKeyHash);
+    if (!row.is_null(kRunsAs) && !copy_bytes(row.blob(kRunsAs), out.runs_as)) return damaged_record("a call");
+    out.lived_at = row.is_null(kLivedAt) ? out.created_at : time_of(row.integer(kLivedAt));
+    call.restored = !row.is_null(kRestored);
+    if (tally_ != nullptr) call.text = RowText(kTable, row.raw());
+    call.read_at = writes_;
     return call;
 }
 
@@ -116,6 +151,7 @@ Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fin
 }
 
 Result<void> CallTable::set_restored(const CallId& call_id, std::int64_t restore) {
+    ++writes_;
     auto update = database_->prepare("UPDATE calls SET restored = ?2 WHERE call_id = ?1");
     if (!update) return tl::unexpected(std::move(update.error()));
     auto done = update->bind_blob(1, call_id).bind(2, restore).run();
@@ -233,6 +269,30 @@ Result<std::vector<AttemptRow>> CallTable::attempts(const CallId& call_id) {
     }
 }
 
+// As kInsertCall does.
+Result<std::int64_t> CallTable::run_insert(const CallRow& row, const base::Sha256Digest* key_hash,
+                                           std::string_view arguments) {
+    ++writes_;
+    if (tally_ == nullptr) return insert_.run();
+    Tally::ByHand counted(*tally_);
+    auto changed = insert_.run();
+    if (!changed || *changed != 1) return changed;
+    text_.begin(kTable);
+    text_.blob(bytes_of(row.call_id));
+    key_hash != nullptr ? text_.blob(bytes_of(*key_hash)) : text_.null();
+    text_.text(row.key.tenant).text(row.key.principal).text(row.key.tool).text(row.key.key);
+    text_.blob(bytes_of(row.fingerprint)).text(to_string(row.effect)).text(to_string(row.state));
+    text_.integer(row.epoch).integer(static_cast<std::int64_t>(row.owner)).integer(row.attempt).integer(0);
+    text_.blob(bytes_of(row.definition_hash)).integer(static_cast<std::int64_t>(row.policy_rev));
+    text_.text(row.approval_id).text(row.action);
+    arguments.empty() ? text_.null() : text_.blob(arguments);
+    text_.integer(micros(row.created_at));
+    for (int column = kEndedAt; column < kLivedAt; ++column) text_.null();
+    text_.integer(micros(row.lived_at));
+    counted.inserted(text_);
+    return changed;
+}
+
 Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key_hash) {
     insert_.bind_blob(1, row.call_id);
     key_hash != nullptr ? insert_.bind_blob(2, *key_hash) : insert_.bind_null(2);
@@ -259,7 +319,7 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
     } else {
         insert_.bind_null(17);
     }
-    auto changed = insert_.run();
+    auto changed = run_insert(row, key_hash, arguments);
     if (!changed) return tl::unexpected(std::move(changed.error()));
     if (*changed == 0 || row.state != CallState::dispatched) return *changed == 1;
     insert_attempt_.bind_blob(1, row.call_id)
@@ -271,6 +331,7 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
 }
 
 Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
+    ++writes_;
     take_over_.bind_blob(1, before.call_id)
         .bind(2, static_cast<std::int64_t>(after.owner))
         .bind(3, to_string(after.state))
@@ -286,6 +347,7 @@ Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
 }
 
 Result<bool> CallTable::dispatch(const CallRow& before, const CallRow& after, base::WallTime now) {
+    ++writes_;
     dispatch_.bind_blob(1, before.call_id)
         .bind(2, before.epoch)
         .bind(3, static_cast<std::int64_t>(before.owner))
@@ -331,7 +393,34 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
     expires ? store_.bind(7, micros(*expires)) : store_.bind_null(7);
     result != 0 ? store_.bind(8, result) : store_.bind_null(8);
     after.outcome ? store_.bind_blob(9, ready->digest) : store_.bind_null(9);
-    return changed_one(store_);
+    // One that was written since it was read is left to the hook.
+    const bool is_as_read = writes_++ == stored.read_at && stored.text.columns() == kColumns;
+    if (tally_ == nullptr || !is_as_read) return changed_one(store_);
+    Tally::ByHand counted(*tally_);
+    auto changed = changed_one(store_);
+    if (!changed || !*changed) return changed;
+    // As kStoreCall does.
+    text_.begin(kTable);
+    for (int column = kCallId; column < kColumns; ++column) {
+        switch (column) {
+            case kKeyHash:
+                frees_key ? text_.null() : text_.same(stored.text, static_cast<std::size_t>(column));
+                break;
+            case kState: text_.text(to_string(after.state)); break;
+            case kEpoch: text_.integer(after.epoch); break;
+            case kOwner: text_.integer(static_cast<std::int64_t>(after.owner)); break;
+            case kMaybeApplied: text_.integer(after.maybe_applied ? 1 : 0); break;
+            case kEndedAt:
+                after.ended_at == base::WallTime() ? text_.null() : text_.integer(micros(after.ended_at));
+                break;
+            case kExpiresAt: expires ? text_.integer(micros(*expires)) : text_.null(); break;
+            case kResultRef: result != 0 ? text_.integer(result) : text_.null(); break;
+            case kResultDigest: after.outcome ? text_.blob(bytes_of(ready->digest)) : text_.null(); break;
+            default: text_.same(stored.text, static_cast<std::size_t>(column));
+        }
+    }
+    counted.replaced(stored.text, text_);
+    return changed;
 }
 
 Result<void> CallTable::end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
@@ -343,6 +432,7 @@ Result<void> CallTable::end_attempt(const CallRow& row, std::uint32_t attempt, s
 }
 
 Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
+    ++writes_;
     if (call.holds_key) {
         const base::Sha256Digest key_hash = hash_of(call.row.key);
         bury_tombstone_.bind_blob(1, key_hash)
@@ -365,6 +455,7 @@ Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
 
 Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tombstones_until,
                                          std::size_t limit) {
+    ++writes_;
     struct Due {
         CallId call_id;
         std::string key_hash, fingerprint, state, sha256;

@@ -22,6 +22,7 @@
 #include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
 #include "ledger/sqlite/prepared.h"
+#include "ledger/sqlite/tally.h"
 #include "ledger/state_machine.h"
 
 namespace callgate::ledger {
@@ -32,6 +33,8 @@ struct StoredCall {
     bool holds_key = false;
     bool restored = false;        ///< under way when a restored ledger ends: nobody goes on with it by itself
     std::int64_t result_ref = 0;  ///< 0: none
+    RowText text;                 ///< as the tally knows the row; empty where there is none
+    std::uint64_t read_at = 0;    ///< how much the table had written by then
 };
 
 class CallTable {
@@ -41,6 +44,8 @@ public:
 
     /// For reading, and for writing where `access` says so.
     Result<void> prepare(Access access);
+    /// From now on the rows are counted in it (tally.h). It must outlive this.
+    void count_in(Tally& tally) noexcept { tally_ = &tally; }
 
     // Reading. Outcomes are left where they are until load_outcome().
     Result<std::optional<StoredCall>> by_id(const CallId& call_id);
@@ -82,9 +87,14 @@ private:
     Result<StoredCall> read(const Statement& row) const;
     Result<std::optional<StoredCall>> one(Statement& query);
     Result<std::vector<StoredCall>> many(Statement& query);
+    Result<std::int64_t> run_insert(const CallRow& row, const base::Sha256Digest* key_hash,
+                                    std::string_view arguments);
 
     Database* database_;
     const base::SealKey* key_;
+    Tally* tally_ = nullptr;
+    RowText text_;  // reused
+    std::uint64_t writes_ = 0;
     Statement by_id_, by_key_, outcome_, tombstone_, open_, attempts_, lost_;
     Statement insert_, take_over_, dispatch_, store_, insert_result_, drop_result_, insert_attempt_,
         end_attempt_, due_, bury_tombstone_, drop_call_, drop_attempts_, drop_tombstones_;

@@ -468,6 +468,7 @@ Result<void> SqliteLedger::Engine::begin_chain() {
     if (auto ready = book->prepare(); !ready) return ready;
     if (auto loaded = book->tally.load(database, AuditPlace(*head)); !loaded) return loaded;
     book->tally.watch(database);
+    book->calls.count_in(book->tally);
     clerk.emplace(*book, [this](OwnerId owner) { return is_alive(owner); });
     notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), *time);
     recorded = book->chain().head().size();

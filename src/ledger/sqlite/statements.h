@@ -9,12 +9,12 @@
 
 namespace callgate::ledger::sql {
 
-/// The columns that CallTable reads, in its order.
+/// All columns of `calls`, in their order.
 inline constexpr std::string_view kCallColumns =
-    "call_id, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, attempt, "
-    "maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, ended_at, "
-    "expires_at, result_ref, key_hash IS NOT NULL, runs_as, lived_at, restored IS NOT "
-    "NULL";
+    "call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, "
+    "attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, "
+    "ended_at, "
+    "expires_at, result_ref, result_sha256, runs_as, lived_at, restored";
 
 inline std::string select_calls(std::string_view rest) {
     return std::string("SELECT ").append(kCallColumns).append(" FROM calls ").append(rest);

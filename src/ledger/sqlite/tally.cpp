@@ -52,25 +52,6 @@ void append_number(std::string& to, Number number) {
     to.append(bytes.data(), bytes.size());
 }
 
-// Its type, and its length where it has one: no two rows have the same text.
-void append_value(std::string& to, sqlite3_value* value) {
-    const int type = sqlite3_value_type(value);
-    to.push_back(static_cast<char>(type));
-    if (type == SQLITE_INTEGER) {
-        append_number(to, sqlite3_value_int64(value));
-    } else if (type == SQLITE_FLOAT) {
-        std::uint64_t bits = 0;
-        const double number = sqlite3_value_double(value);
-        std::memcpy(&bits, &number, sizeof(bits));
-        append_number(to, bits);
-    } else if (type != SQLITE_NULL) {
-        const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
-        const int size = sqlite3_value_bytes(value);
-        append_number(to, static_cast<std::uint32_t>(size));
-        if (size > 0) to.append(bytes, static_cast<std::size_t>(size));
-    }
-}
-
 std::string_view text_of(sqlite3_value* value) {
     const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
     return bytes == nullptr ? std::string_view()
@@ -209,21 +190,13 @@ RowHasher::RowHasher(const base::SealKey& key, std::string_view chain_id)
     : hmac_(ledger::bytes_of(base::keyed_hash(key, "callgate-row-key-v1", chain_id))) {}
 
 base::Sha256Digest RowHasher::of_values(std::string_view table, std::span<sqlite3_value* const> values) {
-    text_.assign("callgate-row-v1");
-    append_number(text_, static_cast<std::uint32_t>(table.size()));
-    text_.append(table);
-    // Without the nulls at its end: a column that a later version adds changes nothing about older rows.
-    std::size_t count = values.size();
-    while (count > 0 && sqlite3_value_type(values[count - 1]) == SQLITE_NULL) --count;
-    for (sqlite3_value* value : values.first(count)) append_value(text_, value);
-    return of_text(text_);
+    row_.begin(table);
+    for (sqlite3_value* value : values) row_.add(value);
+    return of(row_);
 }
 
 base::Sha256Digest RowHasher::of_row(std::string_view table, sqlite3_stmt* statement) {
-    std::vector<sqlite3_value*> values(static_cast<std::size_t>(sqlite3_column_count(statement)));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = sqlite3_column_value(statement, static_cast<int>(i));
-    return of_values(table, values);
+    return of(RowText(table, statement));
 }
 
 Tally::~Tally() {
@@ -277,7 +250,8 @@ Result<void> Tally::store(const AuditPlace& head) {
 void Tally::changed(void* self, sqlite3* connection, int operation, char const* /*database*/,
                     char const* table, sqlite3_int64 /*old_row*/, sqlite3_int64 /*new_row*/) {
     if (table != kNotes && std::ranges::find(kTables, std::string_view(table)) == std::end(kTables)) return;
-    static_cast<Tally*>(self)->change(connection, operation, table);
+    Tally& tally = *static_cast<Tally*>(self);
+    if (!tally.by_hand_) tally.change(connection, operation, table);
 }
 
 void Tally::change(sqlite3* connection, int operation, std::string_view table) {

@@ -10,7 +10,9 @@
 // the file is opened. Who has the key can make it add up.
 //
 // Rows are seen through SQLite's pre-update hook, so no statement can be forgotten. A column that is added to
-// one of these tables later must be null where it was not set: the hook does not know other defaults.
+// one of these tables later must be null where it was not set: the hook does not know other defaults. What
+// the hook costs is most of what a tally costs, so the two statements that every call needs say themselves
+// what they write (ByHand); what they changed is the row as it was read in the same transaction.
 //
 // Threads: as its connection, one at a time.
 #pragma once
@@ -30,6 +32,7 @@
 #include "ledger/audit/chain.h"
 #include "ledger/operations.h"
 #include "ledger/sqlite/database.h"
+#include "ledger/sqlite/row_text.h"
 
 namespace callgate::ledger {
 
@@ -71,11 +74,12 @@ public:
     /// The row that `statement`, a SELECT * of `table`, stands at.
     base::Sha256Digest of_row(std::string_view table, sqlite3_stmt* statement);
     base::Sha256Digest of_values(std::string_view table, std::span<sqlite3_value* const> values);
+    base::Sha256Digest of(const RowText& row) { return hmac_.of(row.hashed()); }
     base::Sha256Digest of_text(std::string_view text) { return hmac_.of(text); }
 
 private:
     base::HmacSha256 hmac_;
-    std::string text_;  // reused
+    RowText row_;  // reused
 };
 
 class Tally {
@@ -96,6 +100,24 @@ public:
     /// From now on, until this goes: every change by this connection counts. It must outlive this.
     void watch(Database& database);
 
+    /// While it lives, the hook counts nothing: inserted() and replaced() do.
+    class ByHand {
+    public:
+        explicit ByHand(Tally& tally) : tally_(tally) { tally_.by_hand_ = true; }
+        ~ByHand() { tally_.by_hand_ = false; }
+        ByHand(const ByHand&) = delete;
+        ByHand& operator=(const ByHand&) = delete;
+
+        void inserted(const RowText& row) { tally_.sums_.rows.add(tally_.hasher_.of(row)); }
+        void replaced(const RowText& before, const RowText& after) {
+            tally_.sums_.rows.subtract(tally_.hasher_.of(before));
+            inserted(after);
+        }
+
+    private:
+        Tally& tally_;
+    };
+
     /// To be written into the transaction that changed something. After begin() or watch().
     Result<void> store(const AuditPlace& head);
 
@@ -113,6 +135,7 @@ private:
     bool notes_add_up_ = true;
     Database* database_ = nullptr;
     bool watches_ = false;
+    bool by_hand_ = false;
     Statement store_;
     std::vector<sqlite3_value*> values_;  // reused
 };
