@@ -140,6 +140,11 @@ void Board::throws() {
     ++thrown_;
 }
 
+std::uint64_t Board::thrown() const {
+    const std::lock_guard lock(mutex_);
+    return thrown_;
+}
+
 void Board::violation(Ticket about, std::string_view rule, std::string what) {
     const std::lock_guard lock(mutex_);
     fail(about, rule, std::move(what));

@@ -106,7 +106,7 @@ public:
     const std::map<Ticket, Made>& calls() const { return made_; }
     const std::vector<Entry>& entries() const { return entries_; }
     const std::map<CallId, Heard>& heard() const { return heard_; }
-    std::uint64_t thrown() const { return thrown_; }
+    std::uint64_t thrown() const;
     bool entered(Ticket ticket) const;
 
     struct Violation {
