@@ -4,18 +4,6 @@
 
 namespace callgate::ledger {
 
-namespace {
-
-template <class Number>
-void append_number(std::string& to, Number number) {
-    std::array<char, sizeof(Number)> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff);
-    to.append(bytes.data(), bytes.size());
-}
-
-}  // namespace
-
 RowText::RowText(std::string_view table, sqlite3_stmt* statement) {
     begin(table);
     const int count = sqlite3_column_count(statement);
@@ -32,8 +20,7 @@ void RowText::begin(std::string_view table) {
 }
 
 RowText& RowText::end(bool is_null) {
-    if (columns_ == kMostColumns) return *this;
-    begins_[++columns_] = static_cast<std::uint32_t>(text_.size());
+    if (columns_ < kMostColumns) begins_[++columns_] = static_cast<std::uint32_t>(text_.size());
     if (!is_null) hashed_ = text_.size();
     return *this;
 }

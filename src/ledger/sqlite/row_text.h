@@ -16,6 +16,15 @@
 
 namespace callgate::ledger {
 
+/// The least significant byte first.
+template <class Number>
+void append_number(std::string& to, Number number) {
+    std::array<char, sizeof(Number)> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff);
+    to.append(bytes.data(), bytes.size());
+}
+
 class RowText {
 public:
     static constexpr std::size_t kMostColumns = 32;
@@ -28,7 +37,7 @@ public:
     /// Anew, in the memory it has.
     void begin(std::string_view table);
 
-    // The next column. More than kMostColumns are not taken.
+    // The next column. All are part of the text; same() knows the first kMostColumns.
     RowText& add(sqlite3_value* value);
     RowText& null();
     RowText& integer(std::int64_t number);
@@ -36,6 +45,7 @@ public:
     RowText& blob(std::string_view bytes);
     RowText& same(const RowText& row, std::size_t column);
 
+    /// At most kMostColumns.
     std::size_t columns() const noexcept { return columns_; }
     /// Without the nulls at its end: a column that a later version adds changes nothing about older rows.
     std::string_view hashed() const noexcept { return std::string_view(text_).substr(0, hashed_); }

@@ -44,14 +44,6 @@ bool is_counted_note(std::string_view name) noexcept {
     return std::ranges::find(kNotCounted, name) == std::end(kNotCounted);
 }
 
-template <class Number>
-void append_number(std::string& to, Number number) {
-    std::array<char, sizeof(Number)> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xff);
-    to.append(bytes.data(), bytes.size());
-}
-
 std::string_view text_of(sqlite3_value* value) {
     const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
     return bytes == nullptr ? std::string_view()
@@ -187,7 +179,13 @@ void TallySum::subtract(const base::Sha256Digest& hash) noexcept {
 }
 
 RowHasher::RowHasher(const base::SealKey& key, std::string_view chain_id)
-    : hmac_(ledger::bytes_of(base::keyed_hash(key, "callgate-row-key-v1", chain_id))) {}
+    : RowHasher(RowKey{base::keyed_hash(key, "callgate-row-key-v1", chain_id)}) {}
+
+RowHasher::RowHasher(const RowKey& key) : hmac_(ledger::bytes_of(key.bytes)) {}
+
+RowHasher::RowKey::~RowKey() {
+    OPENSSL_cleanse(bytes.data(), bytes.size());
+}
 
 base::Sha256Digest RowHasher::of_values(std::string_view table, std::span<sqlite3_value* const> values) {
     row_.begin(table);

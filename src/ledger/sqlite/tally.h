@@ -78,6 +78,12 @@ public:
     base::Sha256Digest of_text(std::string_view text) { return hmac_.of(text); }
 
 private:
+    struct RowKey {
+        base::Sha256Digest bytes;
+        ~RowKey();
+    };
+    explicit RowHasher(const RowKey& key);
+
     base::HmacSha256 hmac_;
     RowText row_;  // reused
 };
