@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <openssl/hmac.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/encoding.h"
@@ -74,7 +75,19 @@ TEST(Hmac, UnderOneKeyIsTheSameForEveryText) {
         for (const std::string& text :
              {std::string("a"), std::string(), std::string(1'000, 'x'), std::string("a")})
             EXPECT_EQ(keyed.of(text), hmac_sha256(key, text));
+        EXPECT_EQ(keyed.of({"a", "", "bc"}), hmac_sha256(key, "abc"));
     }
+}
+
+// The key's own length is where the ways part: filled up, as it is, or its digest.
+RC_GTEST_PROP(Hmac, IsTheCryptoLibrarysOwn, (const std::string& text)) {
+    const auto length = *rc::gen::elementOf(std::vector<int>{1, 31, 63, 64, 65, 200});
+    const std::string key(static_cast<std::size_t>(length), *rc::gen::arbitrary<char>());
+    Sha256Digest theirs{};
+    unsigned int size = 0;
+    RC_ASSERT(HMAC(EVP_sha256(), key.data(), length, reinterpret_cast<const unsigned char*>(text.data()),
+                   text.size(), theirs.data(), &size) != nullptr);
+    RC_ASSERT(hmac_sha256(key, text) == theirs);
 }
 
 }  // namespace

@@ -51,8 +51,7 @@ class RecordKey {
 public:
     // HKDF-Expand for one block; the salt has a fixed length, so that no purpose reaches into it.
     RecordKey(const SealKey& key, std::string_view purpose, std::string_view salt)
-        : bytes_(hmac_sha256(SealAccess::root(key),
-                             std::string(kLabel).append(purpose).append(salt).append(1, '\x01'))) {}
+        : bytes_(HmacSha256(SealAccess::root(key)).of({kLabel, purpose, salt, "\x01"})) {}
     ~RecordKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
     RecordKey(const RecordKey&) = delete;
     RecordKey& operator=(const RecordKey&) = delete;

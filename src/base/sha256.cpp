@@ -1,60 +1,51 @@
 #include "base/sha256.h"
 
-#include <stdexcept>
+#include <type_traits>
 
+// The library would have us ask it for the algorithm by name, which costs more than hashing what we hash.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include "base/encoding.h"
 
 namespace callgate::base {
 namespace {
 
-// Threads may hash and sign until the process is gone: where it was not in use before, the library is told not
-// to take itself apart as main() returns.
+// Threads may hash and sign until the process is gone: where it was not in use before, the library is told
+// not to take itself apart as main() returns.
 [[maybe_unused]] const int kStaysUntilTheEnd = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 
-void require(bool ok) {
-    if (!ok) {
-        throw std::runtime_error("SHA-256 is not available from the crypto library");
-    }
+template <class State>
+SHA256_CTX* raw(State& state) noexcept {
+    static_assert(sizeof(State) == sizeof(SHA256_CTX) && alignof(State) >= alignof(SHA256_CTX));
+    static_assert(std::is_trivially_copyable_v<SHA256_CTX>);
+    return reinterpret_cast<SHA256_CTX*>(&state);
 }
 
 }  // namespace
 
-struct Sha256::Context {
-    Context() : handle(EVP_MD_CTX_new()) {
-        // Looked up in the library once; never freed, since threads may run until the process is gone.
-        static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-        require(handle != nullptr && algorithm != nullptr &&
-                EVP_DigestInit_ex2(handle, algorithm, nullptr) == 1);
-    }
-    ~Context() { EVP_MD_CTX_free(handle); }
-    Context(const Context&) = delete;
-    Context& operator=(const Context&) = delete;
+Sha256::Sha256() noexcept {
+    SHA256_Init(raw(state_));
+}
 
-    EVP_MD_CTX* handle;
-};
+Sha256::~Sha256() {
+    OPENSSL_cleanse(&state_, sizeof(state_));
+}
 
-Sha256::Sha256() : context_(std::make_unique<Context>()) {}
-Sha256::~Sha256() = default;
-Sha256::Sha256(Sha256&&) noexcept = default;
-Sha256& Sha256::operator=(Sha256&&) noexcept = default;
-
-Sha256& Sha256::update(std::string_view bytes) {
-    require(EVP_DigestUpdate(context_->handle, bytes.data(), bytes.size()) == 1);
+Sha256& Sha256::update(std::string_view bytes) noexcept {
+    SHA256_Update(raw(state_), bytes.data(), bytes.size());
     return *this;
 }
 
-Sha256Digest Sha256::finish() {
+Sha256Digest Sha256::finish() noexcept {
     Sha256Digest out;
-    require(EVP_DigestFinal_ex(context_->handle, out.data(), nullptr) == 1);
-    // Without naming the algorithm again the library keeps what it has looked up.
-    require(EVP_DigestInit_ex(context_->handle, nullptr, nullptr) == 1);
+    SHA256_Final(out.data(), raw(state_));
+    SHA256_Init(raw(state_));
     return out;
 }
 
-Sha256Digest sha256(std::string_view bytes) {
+Sha256Digest sha256(std::string_view bytes) noexcept {
     return Sha256().update(bytes).finish();
 }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,24 +13,26 @@ namespace callgate::base {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
 
-/// Throws std::runtime_error only where the crypto library itself refuses to work.
+/// The crypto library's own state, held here: what every call hashes many times takes no memory and looks up
+/// no algorithm (decision 11). A copy goes on from where the original is. Wiped when it goes.
 class Sha256 {
 public:
-    Sha256();
+    Sha256() noexcept;
     ~Sha256();
-    Sha256(Sha256&&) noexcept;
-    Sha256& operator=(Sha256&&) noexcept;
+    Sha256(const Sha256&) noexcept = default;
+    Sha256& operator=(const Sha256&) noexcept = default;
 
-    Sha256& update(std::string_view bytes);
+    Sha256& update(std::string_view bytes) noexcept;
     /// The digest of all bytes since the start or the last finish(); the object is then ready for the next.
-    Sha256Digest finish();
+    Sha256Digest finish() noexcept;
 
 private:
-    struct Context;
-    std::unique_ptr<Context> context_;
+    struct State {
+        alignas(std::uint64_t) std::array<std::byte, 112> bytes;
+    } state_;
 };
 
-Sha256Digest sha256(std::string_view bytes);
+Sha256Digest sha256(std::string_view bytes) noexcept;
 /// 64 lower-case digits.
 std::string to_hex(const Sha256Digest& digest);
 std::string sha256_hex(std::string_view bytes);

@@ -22,6 +22,14 @@ TEST(Sha256, IsReadyForTheNextTextAfterADigest) {
     EXPECT_NE(hash.finish(), first);
 }
 
+TEST(Sha256, ACopyGoesOnFromWhereItWasMade) {
+    Sha256 first;
+    first.update("ab");
+    Sha256 second = first;
+    EXPECT_EQ(first.update("c").finish(), sha256("abc"));
+    EXPECT_EQ(second.update("d").finish(), sha256("abd"));
+}
+
 RC_GTEST_PROP(Sha256, PiecesGiveTheSameDigestAsTheWhole, (const std::vector<std::string>& pieces)) {
     Sha256 hash;
     std::string whole;
