@@ -18,12 +18,17 @@ Result<void> Book::prepare() {
 
 Result<void> Book::store_end() {
     if (sqlite3_total_changes64(database_->raw()) == changes_before_) return {};
-    if (auto stored = audit.append(chain_.take_nodes()); !stored) return stored;
+    if (auto stored = store_nodes(); !stored) return stored;
     if (!log_is_marked_) {
         marks_log_ = true;
         if (auto marked = audit.set_mark(chain_.head()); !marked) return marked;
     }
     return tally.store(AuditPlace(chain_.head()));
+}
+
+Result<void> Book::store_nodes() {
+    const Tally::NotCounted uncounted(tally);
+    return audit.append(chain_.take_nodes());
 }
 
 Result<void> Book::store_clocks() {
@@ -56,6 +61,7 @@ Result<std::uint64_t> Book::record(const PreparedEvent& event) {
     const bool timed = event.at != std::chrono::system_clock::time_point();
     const ChainedEvent chained =
         chain_.append(event.text, timed ? event.at : time_->wall(), time_->since_start());
+    const Tally::NotCounted uncounted(tally);
     if (auto stored = audit.append(chained, event); !stored) return tl::unexpected(std::move(stored.error()));
     return chained.sequence;
 }

@@ -136,6 +136,7 @@ private:
         if (!stepped) return tl::unexpected(std::move(stepped.error()));
         return {};
     }
+    Result<void> store_nodes();
     template <class Event>
     Result<std::uint64_t> record_all(const std::vector<Event>& events);
 

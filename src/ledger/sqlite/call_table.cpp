@@ -134,8 +134,6 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     if (!row.is_null(kRunsAs) && !copy_bytes(row.blob(kRunsAs), out.runs_as)) return damaged_record("a call");
     out.lived_at = row.is_null(kLivedAt) ? out.created_at : time_of(row.integer(kLivedAt));
     call.restored = !row.is_null(kRestored);
-    if (tally_ != nullptr) call.text = RowText(kTable, row.raw());
-    call.read_at = writes_;
     return call;
 }
 
@@ -151,7 +149,7 @@ Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fin
 }
 
 Result<void> CallTable::set_restored(const CallId& call_id, std::int64_t restore) {
-    ++writes_;
+    written();
     auto update = database_->prepare("UPDATE calls SET restored = ?2 WHERE call_id = ?1");
     if (!update) return tl::unexpected(std::move(update.error()));
     auto done = update->bind_blob(1, call_id).bind(2, restore).run();
@@ -164,6 +162,10 @@ Result<std::optional<StoredCall>> CallTable::one(Statement& query) {
     if (!found) return tl::unexpected(std::move(found.error()));
     if (!*found) return std::nullopt;
     auto call = read(query);
+    if (call && tally_ != nullptr) {
+        call->text = &last_.read(kTable, query.raw());
+        call->read_at = ++done_;
+    }
     query.reset();
     if (!call) return tl::unexpected(std::move(call.error()));
     return std::optional(std::move(*call));
@@ -197,6 +199,7 @@ Result<bool> CallTable::is_spent(const base::Sha256Digest& key_hash, base::WallT
 
 Result<std::vector<StoredCall>> CallTable::many(Statement& query) {
     std::vector<StoredCall> calls;
+    ++unfenced_;
     for (;;) {
         auto found = query.step();
         if (!found) return tl::unexpected(std::move(found.error()));
@@ -205,6 +208,11 @@ Result<std::vector<StoredCall>> CallTable::many(Statement& query) {
         if (!call) {
             query.reset();
             return tl::unexpected(std::move(call.error()));
+        }
+        if (tally_ != nullptr) {
+            if (page_.size() == calls.size()) page_.emplace_back();
+            call->text = &page_[calls.size()].read(kTable, query.raw());
+            call->read_at = unfenced_;
         }
         calls.push_back(std::move(*call));
     }
@@ -272,24 +280,24 @@ Result<std::vector<AttemptRow>> CallTable::attempts(const CallId& call_id) {
 // As kInsertCall does.
 Result<std::int64_t> CallTable::run_insert(const CallRow& row, const base::Sha256Digest* key_hash,
                                            std::string_view arguments) {
-    ++writes_;
+    written();
     if (tally_ == nullptr) return insert_.run();
     Tally::ByHand counted(*tally_);
     auto changed = insert_.run();
     if (!changed || *changed != 1) return changed;
-    text_.begin(kTable);
-    text_.blob(bytes_of(row.call_id));
-    key_hash != nullptr ? text_.blob(bytes_of(*key_hash)) : text_.null();
-    text_.text(row.key.tenant).text(row.key.principal).text(row.key.tool).text(row.key.key);
-    text_.blob(bytes_of(row.fingerprint)).text(to_string(row.effect)).text(to_string(row.state));
-    text_.integer(row.epoch).integer(static_cast<std::int64_t>(row.owner)).integer(row.attempt).integer(0);
-    text_.blob(bytes_of(row.definition_hash)).integer(static_cast<std::int64_t>(row.policy_rev));
-    text_.text(row.approval_id).text(row.action);
-    arguments.empty() ? text_.null() : text_.blob(arguments);
-    text_.integer(micros(row.created_at));
-    for (int column = kEndedAt; column < kLivedAt; ++column) text_.null();
-    text_.integer(micros(row.lived_at));
-    counted.inserted(text_);
+    written_.begin(kTable);
+    written_.blob(bytes_of(row.call_id));
+    key_hash != nullptr ? written_.blob(bytes_of(*key_hash)) : written_.null();
+    written_.text(row.key.tenant).text(row.key.principal).text(row.key.tool).text(row.key.key);
+    written_.blob(bytes_of(row.fingerprint)).text(to_string(row.effect)).text(to_string(row.state));
+    written_.integer(row.epoch).integer(static_cast<std::int64_t>(row.owner)).integer(row.attempt).integer(0);
+    written_.blob(bytes_of(row.definition_hash)).integer(static_cast<std::int64_t>(row.policy_rev));
+    written_.text(row.approval_id).text(row.action);
+    arguments.empty() ? written_.null() : written_.blob(arguments);
+    written_.integer(micros(row.created_at));
+    for (int column = kEndedAt; column < kLivedAt; ++column) written_.null();
+    written_.integer(micros(row.lived_at));
+    counted.inserted(written_);
     return changed;
 }
 
@@ -327,11 +335,11 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
         .bind(3, row.epoch)
         .bind(4, static_cast<std::int64_t>(row.owner))
         .bind(5, micros(row.created_at));
-    return changed_one(insert_attempt_);
+    return run_uncounted(insert_attempt_);
 }
 
 Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
-    ++writes_;
+    written();
     take_over_.bind_blob(1, before.call_id)
         .bind(2, static_cast<std::int64_t>(after.owner))
         .bind(3, to_string(after.state))
@@ -347,7 +355,7 @@ Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
 }
 
 Result<bool> CallTable::dispatch(const CallRow& before, const CallRow& after, base::WallTime now) {
-    ++writes_;
+    written();
     dispatch_.bind_blob(1, before.call_id)
         .bind(2, before.epoch)
         .bind(3, static_cast<std::int64_t>(before.owner))
@@ -359,7 +367,40 @@ Result<bool> CallTable::dispatch(const CallRow& before, const CallRow& after, ba
         .bind(3, after.epoch)
         .bind(4, static_cast<std::int64_t>(after.owner))
         .bind(5, micros(now));
-    return changed_one(insert_attempt_);
+    return run_uncounted(insert_attempt_);
+}
+
+bool CallTable::is_as_read(const StoredCall& call) const noexcept {
+    if (tally_ == nullptr || call.text == nullptr || call.text->columns() != kColumns) return false;
+    return call.read_at == (call.text == &last_ ? done_ : unfenced_);
+}
+
+void CallTable::write_end(const RowText& before, const CallRow& after, bool frees_key,
+                          std::optional<base::WallTime> expires, std::int64_t result,
+                          const base::Sha256Digest* digest) {
+    written_.begin(kTable);
+    const auto time = [&](bool there, base::WallTime when) {
+        there ? written_.integer(micros(when)) : written_.null();
+    };
+    for (int column = kCallId; column < kColumns; ++column) {
+        switch (column) {
+            case kState: written_.text(to_string(after.state)); break;
+            case kEpoch: written_.integer(after.epoch); break;
+            case kOwner: written_.integer(static_cast<std::int64_t>(after.owner)); break;
+            case kMaybeApplied: written_.integer(after.maybe_applied ? 1 : 0); break;
+            case kEndedAt: time(after.ended_at != base::WallTime(), after.ended_at); break;
+            case kExpiresAt: time(expires.has_value(), expires.value_or(base::WallTime())); break;
+            case kResultRef: result != 0 ? written_.integer(result) : written_.null(); break;
+            case kResultDigest: digest != nullptr ? written_.blob(bytes_of(*digest)) : written_.null(); break;
+            case kKeyHash:
+                if (frees_key) {
+                    written_.null();
+                    break;
+                }
+                [[fallthrough]];
+            default: written_.same(before, static_cast<std::size_t>(column));
+        }
+    }
 }
 
 Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bool frees_key,
@@ -376,10 +417,11 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
             own = seal_outcome(*key_, after.call_id, *after.outcome);
             ready = &own;
         }
-        auto kept = changed_one(insert_result_.bind_blob(1, ready->sealed));
+        auto kept = run_uncounted(insert_result_.bind_blob(1, ready->sealed));
         if (!kept) return kept;
         result = database_->last_insert_id();
     }
+    const base::Sha256Digest* const digest = after.outcome ? &ready->digest : nullptr;
     store_.bind_blob(1, before.call_id)
         .bind(2, to_string(after.state))
         .bind(3, after.epoch)
@@ -392,47 +434,35 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
     bind_time(store_, 6, after.ended_at);
     expires ? store_.bind(7, micros(*expires)) : store_.bind_null(7);
     result != 0 ? store_.bind(8, result) : store_.bind_null(8);
-    after.outcome ? store_.bind_blob(9, ready->digest) : store_.bind_null(9);
-    // One that was written since it was read is left to the hook.
-    const bool is_as_read = writes_++ == stored.read_at && stored.text.columns() == kColumns;
-    if (tally_ == nullptr || !is_as_read) return changed_one(store_);
+    digest != nullptr ? store_.bind_blob(9, *digest) : store_.bind_null(9);
+    const bool by_hand = is_as_read(stored);
+    ++done_;
+    if (after.state == before.state && after.epoch == before.epoch) ++unfenced_;
+    if (!by_hand) return changed_one(store_);
     Tally::ByHand counted(*tally_);
     auto changed = changed_one(store_);
     if (!changed || !*changed) return changed;
-    // As kStoreCall does.
-    text_.begin(kTable);
-    for (int column = kCallId; column < kColumns; ++column) {
-        switch (column) {
-            case kKeyHash:
-                frees_key ? text_.null() : text_.same(stored.text, static_cast<std::size_t>(column));
-                break;
-            case kState: text_.text(to_string(after.state)); break;
-            case kEpoch: text_.integer(after.epoch); break;
-            case kOwner: text_.integer(static_cast<std::int64_t>(after.owner)); break;
-            case kMaybeApplied: text_.integer(after.maybe_applied ? 1 : 0); break;
-            case kEndedAt:
-                after.ended_at == base::WallTime() ? text_.null() : text_.integer(micros(after.ended_at));
-                break;
-            case kExpiresAt: expires ? text_.integer(micros(*expires)) : text_.null(); break;
-            case kResultRef: result != 0 ? text_.integer(result) : text_.null(); break;
-            case kResultDigest: after.outcome ? text_.blob(bytes_of(ready->digest)) : text_.null(); break;
-            default: text_.same(stored.text, static_cast<std::size_t>(column));
-        }
-    }
-    counted.replaced(stored.text, text_);
+    write_end(*stored.text, after, frees_key, expires, result, digest);
+    counted.replaced(*stored.text, written_);
     return changed;
+}
+
+Result<bool> CallTable::run_uncounted(Statement& statement) {
+    std::optional<Tally::NotCounted> uncounted;
+    if (tally_ != nullptr) uncounted.emplace(*tally_);
+    return changed_one(statement);
 }
 
 Result<void> CallTable::end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
                                     base::WallTime now) {
     end_attempt_.bind_blob(1, row.call_id).bind(2, attempt).bind(3, micros(now)).bind(4, how);
-    auto changed = end_attempt_.run();
+    auto changed = run_uncounted(end_attempt_);
     if (!changed) return tl::unexpected(std::move(changed.error()));
     return {};
 }
 
 Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
-    ++writes_;
+    written();
     if (call.holds_key) {
         const base::Sha256Digest key_hash = hash_of(call.row.key);
         bury_tombstone_.bind_blob(1, key_hash)
@@ -455,7 +485,7 @@ Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
 
 Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tombstones_until,
                                          std::size_t limit) {
-    ++writes_;
+    written();
     struct Due {
         CallId call_id;
         std::string key_hash, fingerprint, state, sha256;

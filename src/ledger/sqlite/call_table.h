@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ struct StoredCall {
     bool holds_key = false;
     bool restored = false;        ///< under way when a restored ledger ends: nobody goes on with it by itself
     std::int64_t result_ref = 0;  ///< 0: none
-    RowText text;                 ///< as the tally knows the row; empty where there is none
-    std::uint64_t read_at = 0;    ///< how much the table had written by then
+    // For the tally: the row's text, which the table holds, and what its count was then.
+    const RowText* text = nullptr;
+    std::uint64_t read_at = 0;
 };
 
 class CallTable {
@@ -85,16 +87,31 @@ public:
 
 private:
     Result<StoredCall> read(const Statement& row) const;
+    void written() noexcept { ++done_, ++unfenced_; }
+    /// Whether the row is still what its text says, as long as store() finds one that it may change.
+    bool is_as_read(const StoredCall& call) const noexcept;
     Result<std::optional<StoredCall>> one(Statement& query);
     Result<std::vector<StoredCall>> many(Statement& query);
+    /// Of a table that the tally does not cover.
+    Result<bool> run_uncounted(Statement& statement);
+    /// `written_` becomes what kStoreCall makes of `before`.
+    void write_end(const RowText& before, const CallRow& after, bool frees_key,
+                   std::optional<base::WallTime> expires, std::int64_t result,
+                   const base::Sha256Digest* digest);
     Result<std::int64_t> run_insert(const CallRow& row, const base::Sha256Digest* key_hash,
                                     std::string_view arguments);
 
     Database* database_;
     const base::SealKey* key_;
     Tally* tally_ = nullptr;
-    RowText text_;  // reused
-    std::uint64_t writes_ = 0;
+    // For the tally, and reused.
+    RowText last_;              // the row that was read last by itself
+    std::deque<RowText> page_;  // those that were read last together
+    RowText written_;           // one that is being written
+    std::uint64_t done_ = 0;    // what was read or written so far
+    // What was read together or written so far, except by a store() that leaves no row as it was read before
+    // that the next could still match.
+    std::uint64_t unfenced_ = 0;
     Statement by_id_, by_key_, outcome_, tombstone_, open_, attempts_, lost_;
     Statement insert_, take_over_, dispatch_, store_, insert_result_, drop_result_, insert_attempt_,
         end_attempt_, due_, bury_tombstone_, drop_call_, drop_attempts_, drop_tombstones_;

@@ -4,12 +4,6 @@
 
 namespace callgate::ledger {
 
-RowText::RowText(std::string_view table, sqlite3_stmt* statement) {
-    begin(table);
-    const int count = sqlite3_column_count(statement);
-    for (int i = 0; i < count; ++i) add(sqlite3_column_value(statement, i));
-}
-
 void RowText::begin(std::string_view table) {
     text_.assign("callgate-row-v1");
     append_number(text_, static_cast<std::uint32_t>(table.size()));
@@ -17,6 +11,13 @@ void RowText::begin(std::string_view table) {
     columns_ = 0;
     begins_[0] = static_cast<std::uint32_t>(text_.size());
     hashed_ = text_.size();
+}
+
+RowText& RowText::read(std::string_view table, sqlite3_stmt* statement) {
+    begin(table);
+    const int count = sqlite3_column_count(statement);
+    for (int i = 0; i < count; ++i) add(sqlite3_column_value(statement, i));
+    return *this;
 }
 
 RowText& RowText::end(bool is_null) {

@@ -31,11 +31,11 @@ public:
 
     RowText() = default;
     explicit RowText(std::string_view table) { begin(table); }
-    /// The row that `statement` stands at, which reads all columns of `table` in their order.
-    RowText(std::string_view table, sqlite3_stmt* statement);
 
     /// Anew, in the memory it has.
     void begin(std::string_view table);
+    /// The row that `statement` stands at, which reads all columns of `table` in their order.
+    RowText& read(std::string_view table, sqlite3_stmt* statement);
 
     // The next column. All are part of the text; same() knows the first kMostColumns.
     RowText& add(sqlite3_value* value);

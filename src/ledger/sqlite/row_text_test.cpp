@@ -14,7 +14,8 @@ RowText row_of(const std::string& values) {
     auto database = Database::open(":memory:", Access::read_write).value();
     auto row = database.prepare("SELECT " + values).value();
     EXPECT_TRUE(row.step().value());
-    return {"calls", row.raw()};
+    RowText text;
+    return text.read("calls", row.raw());
 }
 
 TEST(RowText, ByHandIsWhatSqliteShows) {

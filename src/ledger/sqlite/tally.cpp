@@ -1,6 +1,8 @@
 #include "ledger/sqlite/tally.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -39,6 +41,17 @@ constexpr std::size_t kSumBytes = 32;
 constexpr std::size_t kBothBytes = 2 * kSumBytes;
 constexpr std::size_t kRecordBytes = kBothBytes + 1 + 32;
 constexpr std::uint64_t kRowsBetweenLooks = 1'000;
+
+#ifdef CALLGATE_FAILPOINTS
+constexpr bool kCompares = true;
+#else
+constexpr bool kCompares = false;
+#endif
+
+[[noreturn]] void says_wrong(const char* what) noexcept {
+    std::fprintf(stderr, "callgate: the tally of the ledger's rows: %s\n", what);
+    std::abort();
+}
 
 bool is_counted_note(std::string_view name) noexcept {
     return std::ranges::find(kNotCounted, name) == std::end(kNotCounted);
@@ -155,10 +168,15 @@ std::span<const std::string_view> tallied_tables() noexcept {
 }
 
 void TallySum::add(const base::Sha256Digest& hash) noexcept {
+    TallySum other;
+    std::memcpy(other.limbs.data(), hash.data(), hash.size());
+    add(other);
+}
+
+void TallySum::add(const TallySum& other) noexcept {
     std::uint64_t carry = 0;
     for (std::size_t i = 0; i < limbs.size(); ++i) {
-        std::uint64_t part = 0;
-        std::memcpy(&part, hash.data() + 8 * i, sizeof(part));
+        const std::uint64_t part = other.limbs[i];
         const std::uint64_t once = limbs[i] + part;
         const std::uint64_t twice = once + carry;
         carry = static_cast<std::uint64_t>(once < part) + static_cast<std::uint64_t>(twice < once);
@@ -194,7 +212,7 @@ base::Sha256Digest RowHasher::of_values(std::string_view table, std::span<sqlite
 }
 
 base::Sha256Digest RowHasher::of_row(std::string_view table, sqlite3_stmt* statement) {
-    return of(RowText(table, statement));
+    return of(row_.read(table, statement));
 }
 
 Tally::~Tally() {
@@ -240,6 +258,7 @@ Result<void> Tally::store(const AuditPlace& head) {
     record.push_back(broken_ ? '\1' : '\0');
     const auto mac = mac_of(hasher_, record, head);
     record.append(ledger::bytes_of(mac));
+    const NotCounted own_note(*this);
     auto done = store_.bind_blob(1, record).run();
     if (!done) return tl::unexpected(std::move(done.error()));
     return {};
@@ -248,14 +267,26 @@ Result<void> Tally::store(const AuditPlace& head) {
 void Tally::changed(void* self, sqlite3* connection, int operation, char const* /*database*/,
                     char const* table, sqlite3_int64 /*old_row*/, sqlite3_int64 /*new_row*/) {
     if (table != kNotes && std::ranges::find(kTables, std::string_view(table)) == std::end(kTables)) return;
-    Tally& tally = *static_cast<Tally*>(self);
-    if (!tally.by_hand_) tally.change(connection, operation, table);
+    static_cast<Tally*>(self)->change(connection, operation, table);
+}
+
+// A test build lets it see everything, to compare.
+void Tally::ask_hook(bool yes) noexcept {
+    if (!kCompares && watches_)
+        sqlite3_preupdate_hook(database_->raw(), yes ? &Tally::changed : nullptr, this);
+}
+
+void Tally::compare(const TallySum& before) const noexcept {
+    if (!kCompares || !watches_) return;
+    TallySum expected = before;
+    expected.add(seen_);
+    if (expected != sums_.rows) says_wrong("what a statement says it wrote is not what SQLite saw");
 }
 
 void Tally::change(sqlite3* connection, int operation, std::string_view table) {
     std::vector<sqlite3_value*>& values = values_;
     values.resize(static_cast<std::size_t>(sqlite3_preupdate_count(connection)));
-    TallySum& sum = table == kNotes ? sums_.notes : sums_.rows;
+    TallySum& sum = expects_ == Expects::one ? seen_ : table == kNotes ? sums_.notes : sums_.rows;
     const auto count = [&](auto&& value_of, void (TallySum::*how)(const base::Sha256Digest&) noexcept) {
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (value_of(connection, static_cast<int>(i), &values[i]) != SQLITE_OK) {
@@ -264,6 +295,8 @@ void Tally::change(sqlite3* connection, int operation, std::string_view table) {
             }
         }
         if (table == kNotes && !is_counted_note(text_of(values.front()))) return;
+        if (expects_ == Expects::nothing)
+            says_wrong("a statement that is not counted wrote a row that counts");
         (sum.*how)(hasher_.of_values(table, values));
     };
     if (operation != SQLITE_INSERT) count(sqlite3_preupdate_old, &TallySum::subtract);

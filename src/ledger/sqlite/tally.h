@@ -11,8 +11,10 @@
 //
 // Rows are seen through SQLite's pre-update hook, so no statement can be forgotten. A column that is added to
 // one of these tables later must be null where it was not set: the hook does not know other defaults. What
-// the hook costs is most of what a tally costs, so the two statements that every call needs say themselves
-// what they write (ByHand); what they changed is the row as it was read in the same transaction.
+// the hook costs is most of what a tally costs, so what every call needs does without it: the two statements
+// that write calls say themselves what they write (ByHand; what they changed is the row as it was read in the
+// same transaction), and those that write other tables say that (NotCounted). Test builds ask the hook all
+// the same, and abort where it saw something else.
 //
 // Threads: as its connection, one at a time.
 #pragma once
@@ -56,6 +58,7 @@ struct TallySum {
     std::array<std::uint64_t, 4> limbs{};  ///< the least significant first
 
     void add(const base::Sha256Digest& hash) noexcept;
+    void add(const TallySum& other) noexcept;
     void subtract(const base::Sha256Digest& hash) noexcept;
     bool operator==(const TallySum&) const = default;
 };
@@ -106,22 +109,47 @@ public:
     /// From now on, until this goes: every change by this connection counts. It must outlive this.
     void watch(Database& database);
 
-    /// While it lives, the hook counts nothing: inserted() and replaced() do.
-    class ByHand {
+    /// While it lives, the hook is not asked.
+    class Unwatched {
     public:
-        explicit ByHand(Tally& tally) : tally_(tally) { tally_.by_hand_ = true; }
-        ~ByHand() { tally_.by_hand_ = false; }
-        ByHand(const ByHand&) = delete;
-        ByHand& operator=(const ByHand&) = delete;
+        explicit Unwatched(Tally& tally) : tally_(tally) { tally_.ask_hook(false); }
+        ~Unwatched() { tally_.ask_hook(true); }
+        Unwatched(const Unwatched&) = delete;
+        Unwatched& operator=(const Unwatched&) = delete;
 
-        void inserted(const RowText& row) { tally_.sums_.rows.add(tally_.hasher_.of(row)); }
+    protected:
+        Tally& tally_;
+    };
+
+    /// For a statement that writes no table of the tally.
+    class NotCounted : public Unwatched {
+    public:
+        explicit NotCounted(Tally& tally) : Unwatched(tally) { tally_.expects_ = Expects::nothing; }
+        ~NotCounted() { tally_.expects_ = Expects::anything; }
+    };
+
+    /// For a statement that says itself what it wrote.
+    class ByHand : public Unwatched {
+    public:
+        explicit ByHand(Tally& tally) : Unwatched(tally), before_(tally.sums_.rows) {
+            tally_.expects_ = Expects::one;
+            tally_.seen_ = {};
+        }
+        ~ByHand() { tally_.expects_ = Expects::anything; }
+
+        void inserted(const RowText& row) { said(row); }
         void replaced(const RowText& before, const RowText& after) {
             tally_.sums_.rows.subtract(tally_.hasher_.of(before));
-            inserted(after);
+            said(after);
         }
 
     private:
-        Tally& tally_;
+        void said(const RowText& row) {
+            tally_.sums_.rows.add(tally_.hasher_.of(row));
+            tally_.compare(before_);
+        }
+
+        TallySum before_;
     };
 
     /// To be written into the transaction that changed something. After begin() or watch().
@@ -134,6 +162,11 @@ private:
     static void changed(void* self, sqlite3* connection, int operation, char const* database,
                         char const* table, sqlite3_int64 old_row, sqlite3_int64 new_row);
     void change(sqlite3* connection, int operation, std::string_view table);
+    void ask_hook(bool yes) noexcept;
+    void compare(const TallySum& before) const noexcept;
+
+    /// What the hook may see now, in test builds.
+    enum class Expects : std::uint8_t { anything, one, nothing };
 
     RowHasher hasher_;
     TallySums sums_;
@@ -141,7 +174,8 @@ private:
     bool notes_add_up_ = true;
     Database* database_ = nullptr;
     bool watches_ = false;
-    bool by_hand_ = false;
+    Expects expects_ = Expects::anything;
+    TallySum seen_;  // by the hook, while it is not asked
     Statement store_;
     std::vector<sqlite3_value*> values_;  // reused
 };
