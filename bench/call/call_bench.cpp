@@ -5,10 +5,13 @@
 //   batch    as inline, in batches of 100
 //   pooled   as inline, with the tool on the pool: two thread hops
 //   silent   as inline, with nobody watching
+#include <sched.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <callgate/callgate.h>
@@ -63,6 +66,28 @@ struct Runtimes {
     }
 };
 
+/// While it lives, this thread stays on the processor it is on: what is measured is a call, not where the
+/// system moves it meanwhile. Threads that are made then stay there as well, so not where there are any.
+class OnOneProcessor {
+public:
+    OnOneProcessor() {
+        known_ = ::sched_getaffinity(0, sizeof(before_), &before_) == 0;
+        cpu_set_t here;
+        CPU_ZERO(&here);
+        CPU_SET(static_cast<unsigned>(::sched_getcpu()), &here);
+        if (known_) (void)::sched_setaffinity(0, sizeof(here), &here);
+    }
+    ~OnOneProcessor() {
+        if (known_) (void)::sched_setaffinity(0, sizeof(before_), &before_);
+    }
+    OnOneProcessor(const OnOneProcessor&) = delete;
+    OnOneProcessor& operator=(const OnOneProcessor&) = delete;
+
+private:
+    cpu_set_t before_;
+    bool known_ = false;
+};
+
 template <class Once>
 void measure(std::chrono::milliseconds duration, std::size_t calls_at_once, Once once) {
     std::uint64_t calls = 0;
@@ -98,6 +123,8 @@ int main() {
     long long milliseconds = 0;
     while (std::cin >> mode >> milliseconds) {
         const std::chrono::milliseconds duration(milliseconds);
+        std::optional<OnOneProcessor> pinned;
+        if (mode != "pooled") pinned.emplace();
         if (mode == "floor") {
             measure(duration, 1, [&] { check(floor.call(kArguments)); });
         } else if (mode == "inline") {

@@ -1,8 +1,34 @@
 #include "ledger/packed_event.h"
 
 #include <cstring>
+#include <type_traits>
 
 namespace callgate::ledger {
+
+namespace {
+
+// Most are empty or a short name, and quicker copied here, in two pieces that may overlap.
+char* put(char* to, std::string_view text) noexcept {
+    const std::size_t size = text.size();
+    const auto ends = [&](auto width) {
+        std::memcpy(to, text.data(), width);
+        std::memcpy(to + size - width, text.data() + size - width, width);
+    };
+    if (size > 16) {
+        std::memcpy(to, text.data(), size);
+    } else if (size >= 8) {
+        ends(std::integral_constant<std::size_t, 8>());
+    } else if (size >= 4) {
+        ends(std::integral_constant<std::size_t, 4>());
+    } else if (size > 0) {
+        to[0] = text[0];
+        to[size / 2] = text[size / 2];
+        to[size - 1] = text[size - 1];
+    }
+    return to + size;
+}
+
+}  // namespace
 
 char* PackedEvent::room_for(std::size_t bytes) {
     if (bytes <= kInside) {
@@ -32,17 +58,11 @@ void PackedEvent::pack(const AuditFacts& event) {
     autonomy_ = event.autonomy;
     has_key_ = event.has_key;
 
-    constexpr std::size_t kShort = 16;  // most are empty or a short name, and quicker copied here
     char* next = room_for(text_bytes(event));
     for (std::size_t i = 0; i < kAuditTexts.size(); ++i) {
         const std::string_view text = event.*kAuditTexts[i];
         sizes_[i] = static_cast<std::uint32_t>(text.size());
-        if (text.size() > kShort) {
-            std::memcpy(next, text.data(), text.size());
-            next += text.size();
-        } else {
-            for (const char c : text) *next++ = c;
-        }
+        if (!text.empty()) next = put(next, text);
     }
 }
 

@@ -110,6 +110,11 @@ ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& con
     }
 }
 
+void RunContext::note_places() {
+    auto places = holds_->ticket.places();
+    if (!places.empty()) places_ = std::make_unique<const std::vector<std::string>>(std::move(places));
+}
+
 const Context& RunContext::caller() const {
     return *call_.request.context;
 }
@@ -223,7 +228,7 @@ void RunContext::adopt(Origin& from) const {
         from.held_resources = own->held_resources;
         from.held_places = own->held_places;
     }
-    from.held_places.insert(from.held_places.end(), places_.begin(), places_.end());
+    if (places_) from.held_places.insert(from.held_places.end(), places_->begin(), places_->end());
     if (holds_ != nullptr && !holds_->waits_for_resource.empty())
         from.held_resources.push_back(holds_->waits_for_resource);
 }
@@ -249,7 +254,6 @@ bool AttemptState::enter() {
     if (errand_ == Errand::run && stopped && CALLGATE_GUARD(enter_or_never)) return false;
     phase_ = Phase::running;
     began_ = true;
-    if (errand_ == Errand::run) call_->core->counters.dispatch.attempts.add();
     return true;
 }
 

@@ -33,7 +33,8 @@ public:
     RunContext(Call& call, std::uint32_t number, bool inlined = false)
         : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {
         if (inlined) runner_ = std::this_thread::get_id();
-        if (holds_ != nullptr) places_ = holds_->ticket.places();
+        if (holds_ != nullptr) [[unlikely]]
+            note_places();
     }
 
     const Context& caller() const override;
@@ -56,10 +57,11 @@ public:
 
 private:
     Request nested(std::string_view tool, Args args);
+    [[gnu::cold]] void note_places();
 
     Call& call_;
-    const Special* holds_;             // what the call holds while it runs; null: nothing
-    std::vector<std::string> places_;  // of limits, likewise
+    const Special* holds_;  // what the call holds while it runs; null: nothing
+    std::unique_ptr<const std::vector<std::string>> places_;  // of limits, likewise; null: none
     std::uint32_t number_;
     bool watch_;
     std::thread::id runner_{};  // of an inlined run; a tool may speak from other threads as well

@@ -131,7 +131,7 @@ Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
     started_wall = now.wall;
     id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
-    outcome.action = "call";
+    outcome.action = std::string("call");  // moved: nothing looks whether there is room
     observers = core->observers();
 }
 
@@ -177,8 +177,8 @@ Call::~Call() {
 }
 
 void Call::start(const std::shared_ptr<Call>& call, Done done, DoneIs whose) {
-    call->done_ = std::move(done);
-    call->whose_done_ = whose;
+    call->others().done = std::move(done);
+    call->others().whose_done = whose;
     call->host_pool_tells_ = true;
     call->run_.store(kRunning | kAlone, std::memory_order_relaxed);
     call->begin(call);
@@ -198,7 +198,7 @@ Outcome Call::run_to_end(const std::shared_ptr<Call>& call) {
 void Call::hand_out() {
     if (handed_out) return;
     handed_out = true;
-    self_ = *holder_;
+    others().self = *holder_;
 }
 
 // Who still runs for this call may look at its outcome later than its caller.
@@ -278,19 +278,29 @@ bool Call::lie_down_until_reply() {
 // Nothing is on loan to a call that waits.
 void Call::rest() {
     hand_out();
-    if (!kept_) kept_ = self();
+    if (!others_->kept) others_->kept = self();
     if (!workspace_) return;
     keep();
     core->give_back(std::move(workspace_));
 }
 
 void Call::keep() {
-    if (rules != nullptr && !kept_rules_) kept_rules_ = workspace_->rules;
-    if (tool != nullptr && !kept_tool_) kept_tool_ = tool->shared_from_this();
+    if (rules != nullptr && !others_->rules) others_->rules = workspace_->rules;
+    if (tool != nullptr && !others_->tool) others_->tool = tool->shared_from_this();
 }
 
 void Call::finish() {
-    const auto self = std::move(kept_);  // until this function is done
+    if (others_) {
+        finish_before_others();
+        return;
+    }
+    attempt = nullptr;
+    if (workspace_) core->give_back(std::move(workspace_));
+    run_.store(kOver, std::memory_order_release);
+}
+
+void Call::finish_before_others() {
+    const auto self = std::move(others_->kept);  // until this function is done
     if (armed_) disarm();
     attempt = nullptr;
     if (workspace_) {
@@ -299,7 +309,7 @@ void Call::finish() {
     }
     // Before it is over: whoever waits for its end may take the call with it.
     std::optional<Done> done;
-    if (done_) done = std::exchange(done_, nullptr);
+    if (others_->done) done = std::exchange(others_->done, nullptr);
     if (has_left()) [[unlikely]] {
         if ((run_.exchange(kOver | kLeft, std::memory_order_acq_rel) & kBack) != 0) look_after_reply();
     } else {
@@ -307,7 +317,7 @@ void Call::finish() {
     }
     if (handed_out) base::wake_all(run_);  // or nobody else can be waiting
     if (!done) return;
-    if (whose_done_ == DoneIs::ours && !notices.pending()) {
+    if (others_->whose_done == DoneIs::ours && !others_->notices.pending()) {
         (*done)(*this);
     } else {
         tell([this, done = std::move(*done)] { done(*this); });
@@ -328,7 +338,7 @@ Call::Woken Call::wait() {
 }
 
 void Call::deliver() {
-    notices.drain(core->counters.observer_faults);
+    others_->notices.drain(core->counters.observer_faults);
     core->wake_io();
 }
 
@@ -342,7 +352,7 @@ bool Call::deliver_before() {
 void Call::tell_later(Notices::Notice notice) {
     hand_out();
     auto alive = self();
-    const Notices::Pushed pushed = notices.push(notice);
+    const Notices::Pushed pushed = others_->notices.push(notice);
     if (pushed == Notices::Pushed::closed) {
         core->tell([alive = std::move(alive), notice = std::move(notice)] { notice(); });
         return;
@@ -359,11 +369,11 @@ void Call::tell_later(Notices::Notice notice) {
 
 void Call::end_delivery() {
     if (!host_pool_tells_) {
-        notices.drain_and_close(core->counters.observer_faults);
+        others_->notices.drain_and_close(core->counters.observer_faults);
         return;
     }
     const WorkerPool::Waiting waiting;
-    notices.wait_until_delivered();
+    others_->notices.wait_until_delivered();
 }
 
 std::optional<Step> Call::hooks_elsewhere() {
@@ -399,7 +409,7 @@ void Call::leave_soon() {
     const auto now = run_.load(std::memory_order_acquire);
     if ((now & (kOver | kRunning)) != 0 || (now & kDue) != kAsking) return;
     core->timers().at(core->clock().monotonic_now() + kLedgerGrace,
-                      [weak = self_, ask = asks_.load(std::memory_order_relaxed)] {
+                      [weak = others_->self, ask = asks_.load(std::memory_order_relaxed)] {
                           if (const auto alive = weak.lock()) alive->leave(ask);
                       });
 }
@@ -412,8 +422,8 @@ void Call::leave(std::uint32_t ask) {
                asks_.load(std::memory_order_relaxed) == ask;
     };
     if (!waits()) return;
-    left_self_ = self();
-    left_turn_ = core->expect_turn();
+    others_->left_self = self();
+    others_->left_turn = core->expect_turn();
     while (waits()) {
         if (!run_.compare_exchange_weak(now, now | kReplied | kLeft | kLeaving, std::memory_order_acq_rel))
             continue;
@@ -424,8 +434,8 @@ void Call::leave(std::uint32_t ask) {
         }
         return;
     }
-    if (left_turn_) core->turn_came();
-    left_self_ = nullptr;
+    if (others_->left_turn) core->turn_came();
+    others_->left_self = nullptr;
 }
 
 // Looked after once the call is over: until then its own thread has it.
@@ -435,8 +445,8 @@ void Call::came_back() {
 
 void Call::look_after_reply() {
     Runtime::Core& of = *core;
-    const bool turn = left_turn_;
-    auto reply = std::make_shared<LeftReply>(std::move(left_self_), turn);
+    const bool turn = others_->left_turn;
+    auto reply = std::make_shared<LeftReply>(std::move(others_->left_self), turn);
     if (turn) {
         of.turns.submit(std::move(reply));
     } else {
@@ -589,11 +599,11 @@ void Call::arm() {
     hand_out();
     settle_deadline();
     core->waiting(*this);
-    kept_ = self();
+    others_->kept = self();
     watch_deadline();
     const std::stop_token& token = request.context->cancel;
     if (token.stop_possible()) {
-        on_cancel_.emplace(token, [weak = self_] {
+        others_->on_cancel.emplace(token, [weak = others_->self] {
             if (const auto alive = weak.lock()) alive->cancel();
         });
     }
@@ -601,7 +611,7 @@ void Call::arm() {
 }
 
 void Call::watch_deadline() {
-    timer_ = core->timers().at(deadline, [weak = self_] {
+    others_->timer = core->timers().at(deadline, [weak = others_->self] {
         if (const auto alive = weak.lock()) alive->expire();
     });
 }
@@ -609,14 +619,14 @@ void Call::watch_deadline() {
 void Call::disarm() {
     armed_ = false;
     core->not_waiting(*this);
-    core->timers().cancel(timer_);
-    if (second_timer_ != 0) core->timers().cancel(second_timer_);
-    on_cancel_.reset();
+    core->timers().cancel(others_->timer);
+    if (others_->second_timer) core->timers().cancel(others_->second_timer);
+    others_->on_cancel.reset();
 }
 
 void Call::wake_at(base::MonotonicTime when) {
-    if (second_timer_ != 0) core->timers().cancel(second_timer_);
-    second_timer_ = core->timers().at(when, [weak = self_] {
+    if (others_->second_timer) core->timers().cancel(others_->second_timer);
+    others_->second_timer = core->timers().at(when, [weak = others_->self] {
         if (const auto alive = weak.lock()) alive->go_on();
     });
 }
@@ -625,7 +635,7 @@ void Call::settle_deadline_anew() {
     has_deadline_ = false;
     settle_deadline();
     if (!armed_) return;
-    core->timers().cancel(timer_);
+    core->timers().cancel(others_->timer);
     watch_deadline();
 }
 

@@ -14,7 +14,7 @@
 //
 // Threads: wake(), go_on(), cancel() and expire() may come from any thread; everything else is touched only
 // by the thread that runs the call at the moment (run_ hands it over), except what `shared` holds, which has
-// its own lock, and `notices`.
+// its own lock, and the notices.
 #pragma once
 
 #include <atomic>
@@ -188,8 +188,8 @@ public:
     /// Somebody else is to have a hold of this call from now on: self().
     void hand_out();
     /// Null when it is gone. Only of a call that was handed out.
-    std::shared_ptr<Call> self() const { return self_.lock(); }
-    const std::weak_ptr<Call>& weak_self() const noexcept { return self_; }
+    std::shared_ptr<Call> self() const { return others_->self.lock(); }
+    const std::weak_ptr<Call>& weak_self() const noexcept { return others_->self; }
 
     /// The call is over, and this is why. `state` follows from the error's code.
     [[gnu::cold]] Step refuse(Error why);
@@ -240,10 +240,12 @@ public:
     /// Whether it may run here and now: on the caller's own thread, with nothing before it.
     bool tells_here() {
         if (!callers_thread_) return false;
-        if (!notices.pending()) [[likely]]
+        if (!notices_pending()) [[likely]]
             return true;
         return deliver_before();
     }
+    /// There is something that the host is still to be notified of.
+    bool notices_pending() const noexcept { return others_ && others_->notices.pending(); }
     /// Later, in order, where it may. `notice` must own what it needs, except this call, which outlives it.
     [[gnu::cold]] void tell_later(Notices::Notice notice);
     /// Here or later.
@@ -340,9 +342,6 @@ public:
     /// Where a stage that waits goes on; each stage starts at 0.
     int phase = 0;
 
-    /// What the host is still to be notified of.
-    Notices notices;
-
     /// What a running tool may touch while others run the call.
     struct Shared {
         mutable std::mutex mutex;
@@ -363,6 +362,7 @@ private:
     [[gnu::hot]] void run();
     [[gnu::cold]] void add_note(std::string_view stage, std::string_view decision, std::string_view reason);
     [[gnu::hot]] void finish();
+    void finish_before_others();
     void disarm();
     void rest();
     void keep();
@@ -408,33 +408,46 @@ private:
     bool leaving_ = false;  // this turn is to go on without the answer
     Asking asking_ = Asking::look;
     std::atomic<std::uint32_t> asks_{0};
-    std::shared_ptr<Call> left_self_;  // until what it left has come
-    bool left_turn_ = false;           // that is expected as a turn
-    bool callers_thread_ = false;      // the caller's own, a host's, runs it now
-    bool host_pool_tells_ = false;     // nobody waits who could deliver notices
-    DoneIs whose_done_ = DoneIs::foreign;
+    bool callers_thread_ = false;   // the caller's own, a host's, runs it now
+    bool host_pool_tells_ = false;  // nobody waits who could deliver notices
     std::size_t stage_ = 0;
-    Done done_;
 
     std::atomic<bool> cancel_wanted_{false};
     std::atomic<bool> expired_{false};
     std::atomic<bool> stop_at_once_{false};
     std::atomic<bool> uses_secrets_{false};
     const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
-    std::weak_ptr<Call> self_;
-    std::shared_ptr<Call> kept_;  // a call that waits keeps itself: its caller need not
     std::unique_ptr<Special> special_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;
-    // Of a call that outlives its loan: what it has from the workspace.
-    std::shared_ptr<const policy::Compiled> kept_rules_;
-    std::shared_ptr<const ToolEntry> kept_tool_;
     bool armed_ = false;
     bool has_deadline_ = false;
-    TimerId timer_ = 0;
-    TimerId second_timer_ = 0;
     std::mutex stop_mutex_;
     std::optional<std::stop_source> stop_;
-    std::optional<std::stop_callback<std::function<void()>>> on_cancel_;
+
+    // What a call has only once it waits, or once somebody else is to know of its end or has a hold of it.
+    struct Others {
+        std::weak_ptr<Call> self;
+        std::shared_ptr<Call> kept;  // a call that waits keeps itself: its caller need not
+        Notices notices;             // what the host is still to be notified of
+        Done done;
+        DoneIs whose_done = DoneIs::foreign;
+        std::shared_ptr<Call> left_self;  // until what it left has come
+        bool left_turn = false;           // that is expected as a turn
+        // Of a call that outlives its loan: what it has from the workspace.
+        std::shared_ptr<const policy::Compiled> rules;
+        std::shared_ptr<const ToolEntry> tool;
+        TimerId timer;
+        TimerId second_timer;
+        std::optional<std::stop_callback<std::function<void()>>> on_cancel;
+        Call* next_waiting = nullptr;  // core's list of those that wait, under its lock
+        Call* previous_waiting = nullptr;
+    };
+    [[gnu::cold]] void make_others() { others_ = std::make_unique<Others>(); }
+    Others& others() {
+        if (!others_) make_others();
+        return *others_;
+    }
+    std::unique_ptr<Others> others_;
 };
 
 }  // namespace callgate::pipeline

@@ -241,25 +241,30 @@ void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
 
 void Runtime::Core::waiting(pipeline::Call& call) {
     const std::lock_guard lock(waiting_mutex_);
-    waiting_.emplace(&call, call.weak_self());
+    call.others_->next_waiting = waiting_;
+    if (waiting_ != nullptr) waiting_->others_->previous_waiting = &call;
+    waiting_ = &call;
 }
 
 void Runtime::Core::not_waiting(pipeline::Call& call) {
     const std::lock_guard lock(waiting_mutex_);
-    waiting_.erase(&call);
+    pipeline::Call* const next = std::exchange(call.others_->next_waiting, nullptr);
+    pipeline::Call* const previous = std::exchange(call.others_->previous_waiting, nullptr);
+    if (next != nullptr) next->others_->previous_waiting = previous;
+    (previous != nullptr ? previous->others_->next_waiting : waiting_) = next;
 }
 
 void Runtime::Core::close() {
     closing_.store(true, std::memory_order_release);
     parts.office = nullptr;
-    std::vector<std::shared_ptr<ledger::Waiter>> running;
+    std::vector<std::shared_ptr<pipeline::Call>> running;
     {
         const std::lock_guard lock(waiting_mutex_);
-        for (const auto& [call, weak] : waiting_) {
-            if (auto alive = weak.lock()) running.push_back(std::move(alive));
+        for (pipeline::Call* call = waiting_; call != nullptr; call = call->others_->next_waiting) {
+            if (auto alive = call->self()) running.push_back(std::move(alive));
         }
     }
-    for (const auto& call : running) static_cast<pipeline::Call&>(*call).cancel();
+    for (const auto& call : running) call->cancel();
     running.clear();
     wait_for_turns();
     const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);

@@ -17,7 +17,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <callgate/observer.h>
@@ -193,7 +192,7 @@ private:
     std::atomic<bool> log_wanted_{false};
 
     std::mutex waiting_mutex_;
-    std::unordered_map<pipeline::Call*, std::weak_ptr<ledger::Waiter>> waiting_;
+    pipeline::Call* waiting_ = nullptr;  // the first of them
     std::atomic<bool> closing_{false};
     static constexpr std::uint32_t kNoMoreTurns = 1u << 31;
     std::atomic<std::uint32_t> turns_expected_{0};

@@ -60,7 +60,7 @@ bool Runtime::Core::block_lent_thread(bool& counted) noexcept {
 
 bool Runtime::Core::wait_on_io_thread(pipeline::Call& call) {
     // Other work may be nested in this; the call does not have to wait for its end: others run its stages.
-    return work_on_io_thread([&] { return call.over() && !call.notices.pending(); });
+    return work_on_io_thread([&] { return call.over() && !call.notices_pending(); });
 }
 
 bool Runtime::Core::work_on_io_thread(const std::function<bool()>& over) {

@@ -39,7 +39,7 @@ Step failed(Call& call, ToolFailure failure);
 
 // Given up before the tool's own code was entered, and it never will be: this was no attempt. If there was
 // one before, that is the last word.
-Step never_began(Call& call, Error why) {
+[[gnu::cold]] Step never_began(Call& call, Error why) {
     --call.tries;
     if (!call.has_claim) call.attempts = call.tries;
     if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
@@ -95,7 +95,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
 }
 
 // The attempt is over and another one follows: the ledger gets the claim back first.
-Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
+[[gnu::cold]] Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
     call.core->counters.dispatch.retries.add();
     project_retry(call);
     call.special().retry_at = base::later(call.core->clock().monotonic_now(), delay);
@@ -119,7 +119,7 @@ Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds
 }
 
 // An action may know how to undo what it did before it failed.
-Step undo_or_fail(Call& call) {
+[[gnu::cold]] Step undo_or_fail(Call& call) {
     const ActionHooks* hooks = call.tool->hooks();
     if (!can_compensate(hooks) || call.special().last_failure.applied != Applied::told ||
         begin(call, Errand::compensate, call.attempts)) {
@@ -132,7 +132,7 @@ Step undo_or_fail(Call& call) {
     return Step::next;
 }
 
-Step compensating(Call& call) {
+[[gnu::cold]] Step compensating(Call& call) {
     Object& details = call.special().last_failure.error.details;
     if (auto answer = call.attempt->take()) {
         call.attempt = nullptr;
@@ -189,12 +189,21 @@ void leave_out_not_finite(Object& details) {
     return run_guarded(body, arguments, context);
 }
 
+[[gnu::cold]] Step called_off_before(Call& call) {
+    call.attempt_end = ledger::AttemptEnd::not_applied;
+    return call.end(State::cancelled,
+                    Error(ErrorCode::cancelled, "The call was called off before the tool began."));
+}
+
+[[gnu::noinline]] Step begin_elsewhere(Call& call) {
+    call.phase = kRunning;
+    if (auto error = begin(call, Errand::run, call.attempts)) return never_began(call, std::move(*error));
+    return Step::next;
+}
+
 [[gnu::hot]] Step begin_attempt(Call& call) {
-    if (call.request.context->cancel.stop_requested() || call.cancel_wanted()) {
-        call.attempt_end = ledger::AttemptEnd::not_applied;
-        return call.end(State::cancelled,
-                        Error(ErrorCode::cancelled, "The call was called off before the tool began."));
-    }
+    if (call.request.context->cancel.stop_requested() || call.cancel_wanted()) [[unlikely]]
+        return called_off_before(call);
     if (call.needs_dispatch) {
         call.phase = kFence;
         return Step::next;
@@ -206,16 +215,9 @@ void leave_out_not_finite(Object& details) {
         call.tool->live().count_first_attempt();
     call.entered = true;
     call.needs_dispatch = true;  // the claim came with the first dispatch; each further one passes the fence
-    if (call.tool->mode() == RunMode::inlined) {
-        call.core->counters.dispatch.attempts.add();
-        RunContext context(call, call.tries, true);
-        return handle(call, run_inside(*call.tool->runner(), call.arguments->get_object(), context));
-    }
-    call.phase = kRunning;
-    if (auto error = begin(call, Errand::run, call.attempts)) {
-        return never_began(call, std::move(*error));
-    }
-    return Step::next;
+    if (call.tool->mode() != RunMode::inlined) return begin_elsewhere(call);
+    RunContext context(call, call.tries, true);
+    return handle(call, run_inside(*call.tool->runner(), call.arguments->get_object(), context));
 }
 
 Step running(Call& call) {
@@ -232,7 +234,7 @@ Step running(Call& call) {
     return Step::pending;
 }
 
-Step given_back(Call& call) {
+[[gnu::cold]] Step given_back(Call& call) {
     if (call.settled.error || !call.settled.settled.accepted || call.settled.settled.late) {
         call.core->counters.dispatch.fenced.add();
         return failed(call, std::move(call.special().last_failure));
@@ -241,7 +243,7 @@ Step given_back(Call& call) {
     return Step::next;
 }
 
-Step rest(Call& call) {
+[[gnu::cold]] Step rest(Call& call) {
     if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.special().last_failure));
     if (call.core->clock().monotonic_now() < *call.special().retry_at) {
         call.arm();

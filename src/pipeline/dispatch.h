@@ -13,7 +13,6 @@
 namespace callgate::pipeline {
 
 struct DispatchCounters {
-    Counter attempts;
     Counter retries;
     Counter abandoned;
     Counter late_answers;

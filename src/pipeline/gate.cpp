@@ -14,7 +14,7 @@ namespace {
 
 enum Phase : int { kDecide, kLookedFor, kPreviewing, kAsk, kAsked, kAdmit };
 
-Step deny(Call& call) {
+[[gnu::cold]] Step deny(Call& call) {
     call.core->counters.gate.denied.add();
     Object details{{"reason", call.answer.rule != nullptr ? "rule" : "matrix"},
                    {"risk", to_string(call.risk.risk)}};
@@ -38,7 +38,7 @@ Step previewed(Call& call) {
                           {{"gate", "preview"}, {"supported", call.outcome.preview->supported}}));
 }
 
-Step needs_approval(Call& call) {
+[[gnu::cold]] Step needs_approval(Call& call) {
     call.core->counters.gate.needs_approval.add();
     call.outcome.approval_id = call.special().opened.approval.id;
     if (call.answer.gate == Gate::preview) return previewed(call);
@@ -85,7 +85,7 @@ void no_preview(Call& call) {
 }
 
 // A person's approval first, then a grant.
-Step use_what_was_given(Call& call) {
+[[gnu::cold]] Step use_what_was_given(Call& call) {
     call.phase = kAdmit;
     if (const auto step = use_given_approval(call)) return *step;
     if (policy::grant_may_allow(call.answer)) {
@@ -99,7 +99,7 @@ Step use_what_was_given(Call& call) {
 }
 
 // Runs the tool's preview, if it has one.
-Step preview(Call& call) {
+[[gnu::cold]] Step preview(Call& call) {
     if (!call.attempt) {
         if (!call.tool->body()->has_preview()) {
             no_preview(call);
@@ -127,7 +127,7 @@ Step preview(Call& call) {
     return Step::next;
 }
 
-Step ask(Call& call) {
+[[gnu::cold]] Step ask(Call& call) {
     // An approval shows people the exact arguments and outlives the call that knows what is secret in them.
     if (call.has_secrets() && call.redactor().finds_secret(json::write(*call.arguments))) {
         call.core->counters.gate.denied.add();
@@ -152,7 +152,7 @@ Step ask(Call& call) {
 }
 
 // However long it took: what is on the record says that a person is asked.
-Step asked(Call& call) {
+[[gnu::cold]] Step asked(Call& call) {
     if (call.special().opened.error) return call.refuse(std::move(*call.special().opened.error));
     call.terminal_recorded = !call.special().opened.joined;
     if (call.terminal_recorded) {

@@ -146,16 +146,20 @@ void LineText::end_part() noexcept {
     next_ += kCut.size();
 }
 
+template <class Number>
+inline void LineText::digits(Number number) noexcept {
+    if (full_) return;
+    const auto [end, fault] = std::to_chars(next_, next_ + room(), number);
+    full_ = fault != std::errc();
+    if (!full_) next_ = end;
+}
+
 void LineText::integer(std::int64_t number) {
-    std::array<char, 24> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    token({digits.data(), static_cast<std::size_t>(end - digits.data())});
+    digits(number);
 }
 
 void LineText::integer(std::uint64_t number) {
-    std::array<char, 24> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    token({digits.data(), static_cast<std::size_t>(end - digits.data())});
+    digits(number);
 }
 
 void LineText::real(double number) {
@@ -201,6 +205,10 @@ void LineText::string(std::string_view text) {
 
 void LineText::escaped(std::string_view text, std::size_t max_characters, EscapeRule rule) {
     const std::uint8_t where = rule.spaces ? kInWord : kInString;
+    if (text.size() <= max_characters && !full_) [[likely]] {  // the usual one is all plain
+        text.remove_prefix(copy_plain(text, where));
+        if (text.empty()) return;
+    }
     std::size_t left = max_characters;
     while (left > 0 && !text.empty() && !full_) {
         if (const std::size_t plain = copy_plain(text.substr(0, left), where); plain > 0) {

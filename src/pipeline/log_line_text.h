@@ -64,6 +64,8 @@ private:
     static constexpr std::string_view kCut = "...";
 
     std::size_t room() const noexcept { return next_ < end_ ? static_cast<std::size_t>(end_ - next_) : 0; }
+    template <class Number>
+    void digits(Number number) noexcept;
     /// Characters that stand for themselves, up to the first that does not; the number of them.
     std::size_t copy_plain(std::string_view text, std::uint8_t where) noexcept;
 

@@ -22,7 +22,7 @@ using Wish = bool Runtime::Core::Watcher::*;
 
 // Those who wish for it. What an observer throws is its own fault and must not become the call's.
 template <class Tell>
-void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish, Tell to) {
+[[gnu::hot]] void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish, Tell to) {
     if (observers == nullptr) return;
     CALLGATE_FOREIGN_CODE("an observer");
     for (const auto& watcher : *observers) {
@@ -116,7 +116,7 @@ private:
     std::string_view view_;
 };
 
-void log(Call& call, LogLevel level, std::string_view line) {
+[[gnu::hot]] void log(Call& call, LogLevel level, std::string_view line) {
     if (call.tells_here()) [[likely]] {
         tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
              [&](Observer& observer) { observer.on_log(level, line); });
@@ -138,7 +138,7 @@ private:
     Value value_;
 };
 
-void tell_telemetry(const Call& call, const TelemetryEvent& event) {
+[[gnu::hot]] void tell_telemetry(const Call& call, const TelemetryEvent& event) {
     tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
          [&](Observer& observer) { observer.on_telemetry(event); });
 }
@@ -156,7 +156,7 @@ void tell_telemetry(const Call& call, const TelemetryEvent& event) {
     });
 }
 
-void telemetry_to_all(Call& call, const TelemetryEvent& event) {
+[[gnu::hot]] void telemetry_to_all(Call& call, const TelemetryEvent& event) {
     if (call.tells_here()) [[likely]] {
         tell_telemetry(call, event);
     } else {
@@ -187,12 +187,13 @@ void tell_held_progress(Call& call) {
     tell_progress(call, *progress);
 }
 
-void tell_audit(const Runtime::Core::Observers* observers, Runtime::Core& core, const AuditEvent& event) {
+[[gnu::hot]] void tell_audit(const Runtime::Core::Observers* observers, Runtime::Core& core,
+                             const AuditEvent& event) {
     tell(core, observers, &Runtime::Core::Watcher::audit,
          [&](Observer& observer) { observer.on_audit(event); });
 }
 
-LineText& fresh_line(Call& call) {
+[[gnu::hot]] LineText& fresh_line(Call& call) {
     LineText& line = call.workspace().line;
     line.clear();
     return line;
@@ -359,7 +360,7 @@ void project_audit(Runtime::Core& core, const AuditEvent& event) {
 }
 
 void project_late_audit(Call& call, const AuditEvent& event) {
-    if (!call.over() || call.notices.pending()) {
+    if (!call.over() || call.notices_pending()) {
         call.tell_later([&call, event] { tell_audit(call.core->observers(), *call.core, event); });
     } else {
         project_audit(*call.core, event);

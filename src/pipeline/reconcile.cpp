@@ -70,7 +70,7 @@ private:
     const std::shared_ptr<const ToolEntry> tool_;
     const ledger::CallRow row_;
     RunContext context_;
-    TimerId timer_ = 0;
+    TimerId timer_;
     std::mutex mutex_;
     std::condition_variable answered_;
     std::optional<Reconciliation> told_;

@@ -11,7 +11,7 @@
 namespace callgate::pipeline {
 namespace {
 
-Step not_found(Call& call, const Registry& registry) {
+[[gnu::cold]] Step not_found(Call& call, const Registry& registry) {
     call.core->counters.resolve.not_found.add();
     project_security_warning(call);
     std::string message = fmt::format("Tool not found: {}.", call.outcome.tool);
@@ -51,7 +51,7 @@ Step become_the_approved(Call& call, Approval approval) {
 }
 
 // `next`: the call is what was approved, and goes on as any other.
-Step find_what_to_resume(Call& call) {
+[[gnu::cold]] Step find_what_to_resume(Call& call) {
     if (call.phase == kBegin) {
         call.phase = kLookedFor;
         call.special().approval = {};
@@ -75,78 +75,49 @@ Step find_what_to_resume(Call& call) {
 
 // Approved, but made with a tool that was handed in: there is nothing to look up, and the same call finds its
 // approval by itself.
-Step not_in_registry(Call& call) {
+[[gnu::cold]] Step not_in_registry(Call& call) {
     call.core->counters.resolve.not_found.add();
     call.outcome.server = "unknown";
     return call.refuse(only_handed_in(call));
 }
 
-Step out_of_time(Call& call) {
+[[gnu::cold]] Step out_of_time(Call& call) {
     return call.refuse(Error(ErrorCode::timed_out,
                              "The call had no time when it was made, and the tool did not begin.",
                              {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}));
 }
 
-}  // namespace
-
-Error only_handed_in(const Call& call) {
-    return {ErrorCode::not_found,
-            fmt::format("The tool {} of the approved call is not in the registry. Register it, or, where the "
-                        "call was made by call_direct, make it again with the same tool and arguments: it "
-                        "finds its approval.",
-                        call.outcome.tool),
-            {{"reason", "not_registered"}, {"approval_id", call.request.origin->approval->id}}};
-}
-
-Error no_such_call() {
-    return {ErrorCode::denied,
-            "No call of yours with this id waits for an approval.",
-            {{"reason", "no_such_call"}}};
-}
-
-void leave_what_to_resume(Call& call) {
-    Origin* const origin = call.request.origin.get();
-    if (origin != nullptr && !std::exchange(origin->resumes, {}).empty()) project_start(call);
-}
-
-Step refuse_as_unknown(Call& call) {
-    return not_found(call, call.core->registry_of(call.request.context->tenant));
-}
-
-Step resolve(Call& call) {
-    ResolveCounters& counters = call.core->counters.resolve;
-    Origin* const origin = call.request.origin.get();
-    if (origin != nullptr && origin->refused) return call.refuse(std::move(*origin->refused));
-    if (call.core->closing()) {
-        leave_what_to_resume(call);
-        return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
-    }
-    if (origin != nullptr && !origin->resumes.empty()) {
+// What else there is to know of a call comes first.
+[[gnu::cold]] Step begin_from_origin(Call& call) {
+    Origin& origin = *call.request.origin;
+    if (origin.refused) return call.refuse(std::move(*origin.refused));
+    if (!origin.resumes.empty() && !call.core->closing()) {
         if (const Step step = find_what_to_resume(call); step != Step::next) return step;
     }
-    if (origin != nullptr && origin->depth > call.core->options.max_nesting &&
-        CALLGATE_GUARD(nesting_limit)) {
+    if (origin.depth > call.core->options.max_nesting && CALLGATE_GUARD(nesting_limit)) {
         return call.refuse(
             Error(ErrorCode::denied,
                   fmt::format("Calls inside calls go at most {} deep.", call.core->options.max_nesting),
                   {{"reason", "nesting_too_deep"}}));
     }
-    if (origin != nullptr && origin->direct) {
-        call.tool = origin->direct.get();
-    } else {
-        const Registry& registry = call.core->registry_of(call.request.context->tenant);
-        call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
-        if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
-    }
-    call.resumes() ? call.settle_deadline_anew() : call.settle_deadline();
-    if (call.deadline <= call.started) return out_of_time(call);
-    const ToolEntry& tool = *call.tool;
-    call.effect = tool.effect(call.outcome.action);
-    if (!tool.contract().server.empty()) call.outcome.server = tool.contract().server;
-    call.outcome.in_process = tool.contract().provider == ProviderType::native;
-    call.outcome.effectful = call.effectful();
+    return Step::next;
+}
 
-    LiveState& live = tool.live();
+[[gnu::cold]] Step runtime_ends(Call& call) {
+    leave_what_to_resume(call);
+    return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+}
+
+bool is_unfit(const ToolEntry& tool) {
+    const LiveState& live = tool.live();
+    return live.quarantined() || live.silenced.load(std::memory_order_relaxed) ||
+           live.status() == HealthStatus::unavailable || tool.body() == nullptr;
+}
+
+[[gnu::cold]] Step refuse_unfit(Call& call) {
+    ResolveCounters& counters = call.core->counters.resolve;
+    const ToolEntry& tool = *call.tool;
+    const LiveState& live = tool.live();
     if (live.quarantined()) {
         counters.quarantined.add();
         return call.refuse(Error(ErrorCode::quarantined, fmt::format("The tool {} is quarantined: {}",
@@ -176,6 +147,59 @@ Step resolve(Call& call) {
                                  fmt::format("The tool {} has no action '{}'; it has: {}.", tool.name(),
                                              call.outcome.action, fmt::join(tool.actions(), ", ")),
                                  {{"reason", "unknown_action"}}));
+    }
+    return Step::next;  // it was until a moment ago
+}
+
+}  // namespace
+
+Error only_handed_in(const Call& call) {
+    return {ErrorCode::not_found,
+            fmt::format("The tool {} of the approved call is not in the registry. Register it, or, where the "
+                        "call was made by call_direct, make it again with the same tool and arguments: it "
+                        "finds its approval.",
+                        call.outcome.tool),
+            {{"reason", "not_registered"}, {"approval_id", call.request.origin->approval->id}}};
+}
+
+Error no_such_call() {
+    return {ErrorCode::denied,
+            "No call of yours with this id waits for an approval.",
+            {{"reason", "no_such_call"}}};
+}
+
+void leave_what_to_resume(Call& call) {
+    Origin* const origin = call.request.origin.get();
+    if (origin != nullptr && !std::exchange(origin->resumes, {}).empty()) project_start(call);
+}
+
+Step refuse_as_unknown(Call& call) {
+    return not_found(call, call.core->registry_of(call.request.context->tenant));
+}
+
+Step resolve(Call& call) {
+    if (call.request.origin) [[unlikely]] {
+        if (const Step step = begin_from_origin(call); step != Step::next) return step;
+    }
+    if (call.core->closing()) [[unlikely]]
+        return runtime_ends(call);
+    const Origin* const origin = call.request.origin.get();
+    if (origin != nullptr && origin->direct) {
+        call.tool = origin->direct.get();
+    } else {
+        const Registry& registry = call.core->registry_of(call.request.context->tenant);
+        call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
+        if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
+    }
+    call.resumes() ? call.settle_deadline_anew() : call.settle_deadline();
+    if (call.deadline <= call.started) return out_of_time(call);
+    const ToolEntry& tool = *call.tool;
+    call.effect = tool.effect(call.outcome.action);
+    if (!tool.contract().server.empty()) call.outcome.server = tool.contract().server;
+    call.outcome.in_process = tool.contract().provider == ProviderType::native;
+    call.outcome.effectful = call.effectful();
+    if (is_unfit(tool) || !tool.knows_action(call.outcome.action)) [[unlikely]] {
+        if (const Step step = refuse_unfit(call); step != Step::next) return step;
     }
     if (call.request.context->trace) call.note("resolve", "found", to_string(tool.contract().provider));
     return Step::next;

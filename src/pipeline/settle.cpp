@@ -107,7 +107,7 @@ ledger::Io settle_claim(Call& call) {
 }
 
 // What it has asked for is still the ledger's: its end goes on the record by itself, and nobody waits for it.
-Step finish_after_leaving(Call& call) {
+[[gnu::cold]] Step finish_after_leaving(Call& call) {
     AuditEvent event;
     fill_terminal_event(event, call);
     record_and_go(call, event);
@@ -117,7 +117,7 @@ Step finish_after_leaving(Call& call) {
 }
 
 // The ledger may read it after the call has left with another error: what it says of one must be its own.
-void write_terminal(Call& call) {
+[[gnu::hot]] void write_terminal(Call& call) {
     AuditEvent& event = call.terminal.emplace();
     fill_terminal_event(event, call);
     if (call.outcome.error) event = AuditEvent(static_cast<const AuditFacts&>(event));
@@ -147,7 +147,7 @@ void write_terminal(Call& call) {
 void not_told(Call& call, Error error);
 
 // The outcome is not on the record. What may have happened is then not known, and that is said.
-void unrecorded(Call& call) {
+[[gnu::cold]] void unrecorded(Call& call) {
     call.core->counters.settle.audit_failures.add();
     OutcomeData& outcome = call.outcome;
     if (call.special_if() != nullptr) call.special().claim_events.clear();
@@ -169,7 +169,7 @@ void not_told(Call& call, Error error) {
 }
 
 // Another owner has taken the call over while this one ran: what it says now is not the outcome.
-Step fenced_off(Call& call) {
+[[gnu::cold]] Step fenced_off(Call& call) {
     OutcomeData& outcome = call.outcome;
     call.core->counters.dispatch.fenced.add();
     outcome.succeeded = false;
@@ -185,7 +185,7 @@ Step fenced_off(Call& call) {
     return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
 }
 
-Step recorded_instead(Call& call) {
+[[gnu::cold]] Step recorded_instead(Call& call) {
     call.phase = kTell;
     if (call.settled.error) {
         call.core->counters.settle.audit_failures.add();

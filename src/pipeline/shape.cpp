@@ -39,11 +39,21 @@ Step check_schema(Call& call) {
                           {{"reason", "schema"}});
 }
 
-Step check_json(Call& call) {
+// Anything but a number that is not finite, or what may hold one, can be written.
+bool is_plain(const ToolResult& result) {
+    return result.blocks.empty() && !result.structured && !result.value.is_structured() &&
+           !result.value.is_double();
+}
+
+[[gnu::noinline]] Step look_for_unwritable(Call& call) {
     auto fault = unwritable(call.outcome.result, call.tool->name());
     if (!fault || !CALLGATE_GUARD(finite_results)) [[likely]]
         return Step::next;
     return output_invalid(call, std::move(fault->message), std::move(fault->details));
+}
+
+[[gnu::hot]] Step check_json(Call& call) {
+    return is_plain(call.outcome.result) ? Step::next : look_for_unwritable(call);
 }
 
 std::size_t size_of(const ToolResult& result, std::size_t enough) {

@@ -7,30 +7,25 @@
 namespace callgate::pipeline {
 
 TimerId TimerTable::add(base::MonotonicTime when, std::function<void()> fire) {
-    const TimerId timer = ++last_;
-    due_.emplace(std::pair(when, timer), std::move(fire));
-    when_.emplace(timer, when);
+    const TimerId timer{when, ++last_};
+    due_.emplace_hint(due_.end(), timer, std::move(fire));  // most are set for later than all others
     return timer;
 }
 
-void TimerTable::remove(TimerId timer) {
-    const auto found = when_.find(timer);
-    if (found == when_.end()) return;
-    due_.erase({found->second, timer});
-    when_.erase(found);
+void TimerTable::remove(const TimerId& timer) {
+    due_.erase(timer);
 }
 
 std::function<void()> TimerTable::take_due(base::MonotonicTime now) {
     const auto first = due_.begin();
-    if (first == due_.end() || first->first.first > now) return {};
+    if (first == due_.end() || first->first.when > now) return {};
     auto fire = std::move(first->second);
-    when_.erase(first->first.second);
     due_.erase(first);
     return fire;
 }
 
 const base::MonotonicTime* TimerTable::next() const noexcept {
-    return due_.empty() ? nullptr : &due_.begin()->first.first;
+    return due_.empty() ? nullptr : &due_.begin()->first.when;
 }
 
 struct ThreadTimers::State {
@@ -38,6 +33,20 @@ struct ThreadTimers::State {
     std::condition_variable changed;
     TimerTable table;
     bool stopping = false;
+    // Until when the thread sleeps. It looks at the table before it does, and what is set for later than this
+    // need not wake it: a lone caller's timers come and go while it sleeps for the first of them.
+    base::MonotonicTime sleeps_until = base::MonotonicTime::min();
+
+    void sleep(std::unique_lock<std::mutex>& lock) {
+        const auto* next = table.next();
+        sleeps_until = next != nullptr ? *next : base::MonotonicTime::max();
+        if (next != nullptr) {
+            changed.wait_until(lock, sleeps_until);
+        } else {
+            changed.wait(lock);
+        }
+        sleeps_until = base::MonotonicTime::min();
+    }
 
     void work() {
         const base::OurThread ours;
@@ -48,11 +57,8 @@ struct ThreadTimers::State {
                 fire();
                 fire = nullptr;  // whatever it holds goes before the lock is taken again
                 lock.lock();
-            } else if (const auto* next = table.next()) {
-                const auto until = *next;
-                changed.wait_until(lock, until);
             } else {
-                changed.wait(lock);
+                sleep(lock);
             }
         }
     }
@@ -76,8 +82,7 @@ ThreadTimers::~ThreadTimers() {
 
 TimerId ThreadTimers::at(base::MonotonicTime when, std::function<void()> fire) {
     const std::lock_guard lock(state_->mutex);
-    const auto* next = state_->table.next();
-    const bool sooner = next == nullptr || when < *next;
+    const bool sooner = when < state_->sleeps_until;
     const TimerId timer = state_->table.add(when, std::move(fire));
     if (!thread_.joinable()) {
         thread_ = std::thread([state = state_] { state->work(); });
@@ -87,7 +92,7 @@ TimerId ThreadTimers::at(base::MonotonicTime when, std::function<void()> fire) {
     return timer;
 }
 
-void ThreadTimers::cancel(TimerId timer) {
+void ThreadTimers::cancel(const TimerId& timer) {
     const std::lock_guard lock(state_->mutex);
     state_->table.remove(timer);
 }
@@ -97,7 +102,7 @@ TimerId ManualTimers::at(base::MonotonicTime when, std::function<void()> fire) {
     return table_.add(when, std::move(fire));
 }
 
-void ManualTimers::cancel(TimerId timer) {
+void ManualTimers::cancel(const TimerId& timer) {
     const std::lock_guard lock(mutex_);
     table_.remove(timer);
 }

@@ -5,40 +5,45 @@
 // returns.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "base/clock.h"
 
 namespace callgate::pipeline {
 
-using TimerId = std::uint64_t;  ///< 0 is none
+struct TimerId {
+    base::MonotonicTime when{};
+    std::uint64_t number = 0;  ///< 0 is none
+
+    explicit operator bool() const noexcept { return number != 0; }
+    auto operator<=>(const TimerId&) const = default;
+};
 
 class Timers {
 public:
     virtual ~Timers() = default;
     virtual TimerId at(base::MonotonicTime when, std::function<void()> fire) = 0;
-    virtual void cancel(TimerId timer) = 0;
+    virtual void cancel(const TimerId& timer) = 0;
 };
 
 /// The timers that are set, in the order they are due.
 class TimerTable {
 public:
     TimerId add(base::MonotonicTime when, std::function<void()> fire);
-    void remove(TimerId timer);
+    void remove(const TimerId& timer);
     /// Takes out the first one that is due; an empty function when none is.
     std::function<void()> take_due(base::MonotonicTime now);
     const base::MonotonicTime* next() const noexcept;
 
 private:
-    TimerId last_ = 0;
-    std::map<std::pair<base::MonotonicTime, TimerId>, std::function<void()>> due_;
-    std::map<TimerId, base::MonotonicTime> when_;
+    std::uint64_t last_ = 0;
+    std::map<TimerId, std::function<void()>> due_;
 };
 
 /// Real time, on one thread that starts with the first timer.
@@ -49,7 +54,7 @@ public:
     ~ThreadTimers() override;
 
     TimerId at(base::MonotonicTime when, std::function<void()> fire) override;
-    void cancel(TimerId timer) override;
+    void cancel(const TimerId& timer) override;
 
 private:
     struct State;
@@ -63,7 +68,7 @@ public:
     explicit ManualTimers(base::ManualClock& clock) : clock_(clock) {}
 
     TimerId at(base::MonotonicTime when, std::function<void()> fire) override;
-    void cancel(TimerId timer) override;
+    void cancel(const TimerId& timer) override;
 
     void fire_due();
     /// Time passes, and what falls due happens.

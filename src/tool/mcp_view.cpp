@@ -78,16 +78,20 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
     }
 }
 
-void put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
+// Whether there is text of the tool's in it.
+bool put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
     if (!result.blocks.empty() || result.structured || result.value.is_structured()) {
-        return put_structured(sink, out, result);
+        put_structured(sink, out, result);
+        return true;
     }
-    if (const auto* text = result.value.if_string()) {
+    const auto* const text = result.value.if_string();
+    if (text != nullptr) {
         put_text_block(sink, *text);
     } else if (!result.value.is_null()) {
         put_scalar_block(sink, result.value);
     }
     sink.put(']');
+    return text != nullptr;
 }
 
 // From here on: a result that may hold bytes which are not UTF-8.
@@ -165,8 +169,9 @@ bool make_carriable(Block& block, std::size_t number) {
     std::string out;
     json::TextSink sink(out);
     sink.put_token(R"({"content":[)");
+    bool has_text = true;
     if (outcome.ok()) {
-        put_success(sink, out, outcome.data().result);
+        has_text = put_success(sink, out, outcome.data().result);
         sink.put('}');
     } else {
         put_text_block(sink, model_text(outcome));
@@ -174,7 +179,7 @@ bool make_carriable(Block& block, std::size_t number) {
     }
     sink.finish();
     // Written for a byte that is not UTF-8, or the tool's own; rare either way.
-    if (out.find("\xEF\xBF\xBD") != std::string::npos) [[unlikely]]
+    if (has_text && out.find("\xEF\xBF\xBD") != std::string::npos) [[unlikely]]
         return mcp_of_bytes(outcome);
     return out;
 }

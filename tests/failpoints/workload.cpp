@@ -60,7 +60,7 @@ public:
     pipeline::TimerId at(base::MonotonicTime when, std::function<void()> fire) override {
         return real_.at(when - clock_->moved(), std::move(fire));
     }
-    void cancel(pipeline::TimerId timer) override { real_.cancel(timer); }
+    void cancel(const pipeline::TimerId& timer) override { real_.cancel(timer); }
 
 private:
     std::shared_ptr<const MovedClock> clock_;
