@@ -23,7 +23,6 @@ constexpr std::size_t kAtOnce = 1'000;
 
 class Watch {
 public:
-    // A question at a terminal waits for a line: there Ctrl-C ends the program, as it always does.
     Watch(OperatorRun& run, bool full)
         : run_(run), full_(full), signer_(run), lookout_(run, !run.may_ask()) {}
 
@@ -97,7 +96,7 @@ private:
     // False: the person has had enough.
     bool tell(const Fresh& one) {
         told_.insert(one.id);
-        if (run_.may_ask()) return decide(one.id);
+        if (run_.may_ask()) return lookout_.asks() && decide(one.id);
         run_.print(one.line);
         return run_.console().out.good();
     }

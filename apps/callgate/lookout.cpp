@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <thread>
 
 #include <poll.h>
 #include <unistd.h>
@@ -25,19 +24,20 @@ bool reader_went_away(const std::ostream& out) {
 
 }  // namespace
 
-Lookout::Lookout(OperatorRun& run, bool may_end) : run_(run) {
-    if (may_end) interrupt_.emplace();
+Lookout::Lookout(OperatorRun& run, bool from_now) : run_(run) {
+    if (from_now) interrupt_.emplace();
 }
 
-bool Lookout::wait_a_moment() {
-    if (interrupt_) return !interrupt_->wait_for(kPause);
-    std::this_thread::sleep_for(kPause);
-    return true;
+bool Lookout::asks() {
+    const bool ended = interrupt_ && interrupt_->requested();
+    interrupt_.reset();
+    return !ended;
 }
 
 bool Lookout::wait() {
+    if (!interrupt_) interrupt_.emplace();
     for (unsigned waited = 1;; ++waited) {
-        if (reader_went_away(run_.console().out) || !wait_a_moment()) return false;
+        if (reader_went_away(run_.console().out) || interrupt_->wait_for(kPause)) return false;
         if (run_.has_owner_to_ask()) return true;
         if (waited >= pauses_ && run_.marks() != marks_) return true;
     }

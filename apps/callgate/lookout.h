@@ -17,20 +17,21 @@ namespace callgate::cli {
 
 class Lookout {
 public:
-    /// `may_end`: Ctrl-C ends the waiting, rather than the program.
-    Lookout(OperatorRun& run, bool may_end);
+    /// `from_now`: Ctrl-C ends the waiting rather than the program, already while the first look is taken.
+    Lookout(OperatorRun& run, bool from_now);
 
     /// Waits a moment, and on until it is worth a look. False: it is over, as nobody reads the output any
     /// more or Ctrl-C came.
     bool wait();
+    /// A person is asked now, and the question waits for a line: until the next wait() Ctrl-C ends the
+    /// program, as it always does. False: it came before.
+    bool asks();
     /// After each look, the first as well.
     void looked(bool found_news);
 
 private:
-    bool wait_a_moment();
-
     OperatorRun& run_;
-    std::optional<Interrupt> interrupt_;
+    std::optional<Interrupt> interrupt_;  // while it waits
     LedgerMarks marks_;
     unsigned pauses_ = 1;
 };

@@ -13,6 +13,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "ledger/control/message.h"
+#include "person_line.h"
 #include "program.h"
 
 namespace callgate::cli {
@@ -175,6 +176,7 @@ bool OperatorRun::may_ask() const {
 
 std::optional<std::string> OperatorRun::ask_person(std::string_view question) const {
     console_.out << std::flush;
+    forget_typed_ahead(*console_.person);
     console_.err << question << ' ' << std::flush;
     std::string answer;
     if (std::getline(*console_.person, answer)) return one_line(answer);

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace callgate::cli {
@@ -12,6 +13,13 @@ namespace {
 constexpr int kLookMs = 100;  // how soon Ctrl-C is noticed
 
 }  // namespace
+
+void forget_typed_ahead(std::istream& from) {
+    if (&from != &std::cin || ::isatty(STDIN_FILENO) == 0) return;
+    // First what the terminal holds: the stream would count it, and wait for it.
+    (void)::tcflush(STDIN_FILENO, TCIFLUSH);
+    if (const auto held = from.rdbuf()->in_avail(); held > 0) from.ignore(held);
+}
 
 std::optional<std::string> read_line(std::istream& from, const Interrupt& interrupt) {
     // A terminal is readable once a whole line is there.

@@ -14,6 +14,10 @@
 
 namespace callgate::cli {
 
+/// Whatever was typed at a terminal so far: an answer is one to what is shown, not to what came before it.
+/// Call it before the question is shown.
+void forget_typed_ahead(std::istream& from);
+
 /// Nothing: the input ended, or Ctrl-C came (then interrupt.requested()).
 std::optional<std::string> read_line(std::istream& from, const Interrupt& interrupt);
 

@@ -308,6 +308,7 @@ private:
         if (durable_)
             console_.err
                 << "  In this demonstration your yes counts as it is; elsewhere you would sign it.\n";
+        forget_typed_ahead(*console_.person);
         console_.err << "Approve? [y/N] " << std::flush;
         const auto answer = read_line(*console_.person, interrupt);
         if (!answer) {

@@ -236,24 +236,29 @@ class Policy(RuntimeTest):
 
 class AtATerminal(RuntimeTest):
     def on_terminal(self, *arguments, typed=b""):
-        """What the program writes to a terminal on which somebody types; and its exit code."""
+        """What the program writes to a terminal where somebody types once they are asked; and its exit code."""
         try:
             main, side = pty.openpty()
         except OSError as error:
             self.skipTest(f"no terminal can be opened here: {error}")
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        # What is typed waits in the terminal until it is asked for.
-        os.write(main, typed)
-        env = {"TERM": "xterm", "NO_COLOR": "1"}
-        try:
-            process = self.run_program(*arguments, stdin=side, stdout=side, stderr=side, env=env)
-        finally:
-            os.close(side)
+        process = subprocess.Popen(
+            [harness.binary, *arguments],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+            preexec_fn=harness.limits(),
+        )
+        os.close(side)
         text = b""
-        with contextlib.suppress(OSError), os.fdopen(main, "rb", buffering=0) as out:
-            while block := out.read(65536):
+        with contextlib.suppress(OSError), os.fdopen(main, "r+b", buffering=0) as terminal:
+            while block := terminal.read(65536):
                 text += block
-        return process.returncode, text.decode().replace("\r\n", "\n")
+                if typed and b"[y/N] " in text:
+                    terminal.write(typed)
+                    typed = b""
+        return process.wait(), text.decode().replace("\r\n", "\n")
 
     def test_a_person_is_asked(self):
         code, shown = self.on_terminal("call", "send_mail", MAIL, typed=b"y\n")

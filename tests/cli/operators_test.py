@@ -552,6 +552,36 @@ class OperatorsAtATerminal(LedgerTest):
         self.assertEqual(process.wait(), 0)
         self.assertEqual([self.approval(n)["state"] for n in (1, 2, 3)], ["pending", "approved", "pending"])
 
+    def test_what_was_typed_before_a_request_was_shown_decides_nothing(self):
+        owner = self.own()
+        process, main = self.start("approvals", "watch")
+        self.until(main, "Waiting for requests; Ctrl-C ends it.")
+        os.write(main, b"a\n")
+        self.until(main, "a\r\n")  # the terminal has it
+        owner.do("approvals 1 1")
+        self.until(main, "[q]uit? ")
+        os.write(main, b"d\n")
+        self.until(main, "denied")
+        process.kill()
+        process.wait()
+        self.assertEqual(self.approval(1)["state"], "denied")
+
+    def test_ctrl_c_ends_a_watch_that_waits(self):
+        self.own()
+        process, main = self.start("approvals", "watch")
+        self.until(main, "Waiting for requests; Ctrl-C ends it.")
+        # It is told before it waits: what comes in between ends the program as Ctrl-C always does.
+        while process.poll() is None and not self.blocks_sigint(process.pid):
+            pass
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 0)
+
+    @staticmethod
+    def blocks_sigint(pid):
+        with open(f"/proc/{pid}/status") as status:
+            (mask,) = [line.split()[1] for line in status if line.startswith("SigBlk:")]
+        return int(mask, 16) >> (signal.SIGINT - 1) & 1
+
     def test_watch_asks_about_one_that_came_while_another_was_asked(self):
         owner = self.own()
         owner.do("approvals 1 1")

@@ -30,6 +30,13 @@ Anchors::Standing Anchors::standing() const {
     return standing_;
 }
 
+bool Anchors::wait_for(std::uint64_t size, std::chrono::milliseconds time) const {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t failures = standing_.failures;
+    taken_.wait_for(lock, time, [&] { return standing_.size >= size || standing_.failures != failures; });
+    return standing_.size >= size;
+}
+
 bool Anchors::bring(const std::string& note) {
     bool all = true;
     for (const auto& witness : witnesses_) {
@@ -38,6 +45,7 @@ bool Anchors::bring(const std::string& note) {
             const std::lock_guard lock(mutex_);
             ++standing_.failures;
             standing_.error = std::move(taken.error());
+            taken_.notify_all();
         }
     }
     return all;
@@ -58,6 +66,7 @@ void Anchors::run() {
         if (taken) {
             standing_.size = size;
             standing_.error.reset();
+            taken_.notify_all();
             continue;
         }
         if (last) return;

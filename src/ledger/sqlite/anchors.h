@@ -46,6 +46,9 @@ public:
         std::optional<Error> error;  ///< the last one's, until all have taken one again
     };
     Standing standing() const;
+    /// Until all witnesses have a checkpoint of at least this size. False: one of them did not take what it
+    /// was brought, or the time is over.
+    bool wait_for(std::uint64_t size, std::chrono::milliseconds time) const;
 
 private:
     void run();
@@ -55,6 +58,7 @@ private:
     const Options options_;
     mutable std::mutex mutex_;
     std::condition_variable wanted_;
+    mutable std::condition_variable taken_;
     std::optional<std::string> note_;  // the newest, not brought to all yet
     Standing standing_;
     bool stopping_ = false;

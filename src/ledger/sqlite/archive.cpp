@@ -8,6 +8,7 @@
 
 #include "base/encoding.h"
 #include "base/failpoint.h"
+#include "ledger/audit/anchor.h"
 #include "ledger/audit/event_view.h"
 #include "ledger/audit/export.h"
 #include "ledger/audit/proof.h"
@@ -171,7 +172,32 @@ Result<std::optional<Boundary>> boundary(Database& database, std::uint64_t least
     return Boundary{static_cast<std::uint64_t>(query->integer(0)), std::string(query->text(1))};
 }
 
+constexpr std::chrono::seconds kAnchorWait{10};
+
 }  // namespace
+
+// What is archived can be compared neither with a mark nor with an anchor that is behind it: another past of
+// this ledger would look the same. So the anchor has its head first; the mark is seen to by the writer.
+Result<void> SqliteLedger::anchor_before_archiving(const SegmentRow& segment, const std::string& chain_id) {
+    const std::string& path = engine_->options.anchor_file;
+    if (path.empty() || !engine_->anchors) return {};
+    const auto has_it = [&] {
+        const auto last = last_anchored(*engine_->options.files, path, audit_origin(chain_id));
+        return last && *last && (*last)->size >= segment.last;
+    };
+    if (has_it()) return {};
+    if (engine_->anchors->standing().offered < segment.last)
+        engine_->anchors->submit(segment.head.note, segment.last);
+    if (engine_->anchors->wait_for(segment.last, kAnchorWait) && has_it()) return {};
+    return fail(
+        ErrorCode::config_error,
+        fmt::format(
+            "Nothing more was archived: the anchor file '{}' does not have the checkpoint of event {}, "
+            "without which another past of this ledger could not be told from this one. See "
+            "what `callgate ledger stats` says of the anchors, and archive again.",
+            path, segment.last),
+        {{"reason", "anchor_behind"}, {"path", path}, {"event", segment.last}});
+}
 
 Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const WorkProgress& progress) {
     const std::lock_guard one_at_a_time(engine_->archive_mutex);
@@ -242,6 +268,8 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
 
     if (auto written = write_segment(reader, segment, progress); !written)
         return tl::unexpected(std::move(written.error()));
+    if (auto anchored = anchor_before_archiving(segment, reader.chain_id()); !anchored)
+        return tl::unexpected(std::move(anchored.error()));
     AuditFacts facts;
     facts.type = "audit.archived";
     facts.outcome = "info";
@@ -253,6 +281,7 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
     const AuditEvent event(facts);
     auto recorded = engine_->write([&](Clerk& clerk) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_archive");
+        if (auto synced = clerk.book().sync_mark(); !synced) return tl::unexpected(std::move(synced.error()));
         if (auto added = add_segment(clerk.book().database(), segment); !added)
             return tl::unexpected(std::move(added.error()));
         auto number = clerk.book().record(event);

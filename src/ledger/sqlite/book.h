@@ -122,6 +122,8 @@ public:
         if (auto stored = done(commit_); !stored || mark_ == nullptr) return stored;
         return mark_->write({chain_.head().size(), chain_.head().hash});
     }
+    /// What it says survives a power cut from now on.
+    Result<void> sync_mark() { return mark_ == nullptr ? Result<void>() : mark_->sync(); }
     /// It must outlive this, or be taken away (null).
     void set_mark(HeadMark* mark) noexcept { mark_ = mark; }
     void undo() {

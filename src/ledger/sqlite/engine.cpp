@@ -111,6 +111,12 @@ Result<void> SqliteLedger::Engine::open_database() {
         return refused("not_a_database",
                        fmt::format("'{}' is not a file. Move it away, or name another directory.", path()));
     }
+    if (there && (there->permissions & 0022) != 0) {
+        return refused("not_private",
+                       fmt::format("Others may write to the ledger's file '{}'. See who has, and take that "
+                                   "away: chmod 600.",
+                                   path()));
+    }
     if ((!there || there->size == 0) && has_signed()) return lost();
     if (!there) {
         if (auto made = files.open(path(), os::OpenMode::create_exclusive); !made) {

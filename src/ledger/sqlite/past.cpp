@@ -11,19 +11,25 @@ namespace callgate::ledger {
 
 namespace {
 
-/// Whether the audit has this event, with this hash. What was archived is believed.
+/// Whether the audit has this event, with this hash. One that was archived and is not known any more is not
+/// believed: nothing is archived before its mark is past it for good.
 Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const MarkRecord& mark) {
     if (mark.end.events > size) return false;
     if (mark.end.events == 0) return true;
     auto hash = audit.hashes(mark.end.events, mark.end.events + 1);
     if (!hash) return tl::unexpected(std::move(hash.error()));
-    return hash->empty() || hash->front() == mark.end.hash;
+    return !hash->empty() && hash->front() == mark.end.hash;
 }
 
 Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const Checkpoint& anchored) {
     if (anchored.size > size) return false;
-    const auto root = root_at(audit, anchored.size);
-    return !root || *root == anchored.root;
+    if (const auto root = root_at(audit, anchored.size)) return *root == anchored.root;
+    // Nothing is archived before its anchor is past it, either. Of what is there it may be damaged, which is
+    // for others to find.
+    auto head = audit.archived();
+    if (!head) return tl::unexpected(std::move(head.error()));
+    const auto archived = *head ? parse_checkpoint((*head)->note) : fail(ErrorCode::audit_failure, "");
+    return !archived || anchored.size >= archived->checkpoint.size;
 }
 
 }  // namespace

@@ -122,6 +122,47 @@ TEST_P(ThePast, AnotherPastOfTheSameLengthIsRefusedToo) {
     EXPECT_EQ(home.opens(), "rolled_back");
 }
 
+// What was archived can no longer be compared with a mark or an anchor that is behind it.
+TEST_P(ThePast, AnotherPastIsRefusedThoughItHasArchivedItsBeginning) {
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(1);
+    home.close();
+    home.keep("monday");
+    ASSERT_EQ(home.opens(), "");
+    for (std::uint64_t call = 2; call <= 140; ++call) home.run_once(call);  // more than a whole tile of 256
+    ASSERT_TRUE(home.ledger->archive_audit({}, {}));
+    home.run_once(141);
+    home.close();
+    home.keep("tuesday");
+    ASSERT_EQ(home.opens(), "") << "its own mark is past what it has archived";
+    home.close();
+
+    home.put_back("monday");
+    ASSERT_TRUE(home.restore());
+    ASSERT_EQ(home.opens(), "");
+    home.close();
+    home.put_back("tuesday");
+    EXPECT_EQ(home.opens(), "rolled_back");
+    if (!GetParam()) return;
+    // Who puts the mark back as well is seen by the anchor.
+    fs::remove_all(home.marks());
+    fs::copy(home.scratch.file("tuesday-marks"), home.marks());
+    fs::remove(home.marks() + "/anchor");
+    EXPECT_EQ(home.opens(), "rolled_back");
+}
+
+TEST(TheAnchor, HasTheHeadOfWhatIsArchivedOrNothingIs) {
+    Home home(true);
+    ASSERT_EQ(home.opens(), "");
+    home.run_once(1);
+    fs::create_directory(home.anchor());  // so that nothing can be put there
+    const auto refused = home.ledger->archive_audit({}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().details.at("reason"), "anchor_behind") << refused.error().message;
+    fs::remove(home.anchor());
+    EXPECT_TRUE(home.ledger->archive_audit({}, {}));
+}
+
 TEST_P(ThePast, ALogThatWasCutOrChangedIsNoticed) {
     ASSERT_EQ(home.opens(), "");
     home.run_once(1);

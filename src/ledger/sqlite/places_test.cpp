@@ -56,6 +56,18 @@ TEST(LedgerPlace, IsJudgedByWhereALinkLeads) {
     EXPECT_EQ(reason_of(opened.error()), "not_private");
 }
 
+TEST(LedgerPlace, HasAFileThatOthersCannotWrite) {
+    const os::ScratchDir scratch;
+    ASSERT_FALSE(open_in_parent(scratch.file("own"), 0755));
+    const std::string file = scratch.file("own") + "/ledger/ledger.db";
+    for (const mode_t open : {0620u, 0602u, 0666u}) {
+        ASSERT_EQ(::chmod(file.c_str(), open), 0);
+        EXPECT_EQ(reason_of(open_in_parent(scratch.file("own"), 0755)), "not_private") << std::oct << open;
+    }
+    ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+    EXPECT_FALSE(open_in_parent(scratch.file("own"), 0755));
+}
+
 TEST(LedgerPlace, WhoseLockIsNoFileIsRefusedWithoutWaiting) {
     for (const bool directory : {false, true}) {
         const os::ScratchDir scratch;
