@@ -124,7 +124,7 @@ int main() {
     while (std::cin >> mode >> milliseconds) {
         const std::chrono::milliseconds duration(milliseconds);
         std::optional<OnOneProcessor> pinned;
-        if (mode != "pooled") pinned.emplace();
+        if (mode != "pooled" && mode != "batch") pinned.emplace();
         if (mode == "floor") {
             measure(duration, 1, [&] { check(floor.call(kArguments)); });
         } else if (mode == "inline") {
