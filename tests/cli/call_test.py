@@ -5,14 +5,10 @@ Usage: call_test.py BINARY [--sanitized] [TEST...]
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import pty
 import signal
-import struct
 import subprocess
-import termios
 
 import harness
 from harness import CliTest
@@ -237,20 +233,7 @@ class Policy(RuntimeTest):
 class AtATerminal(RuntimeTest):
     def on_terminal(self, *arguments, typed=b""):
         """What the program writes to a terminal where somebody types once they are asked; and its exit code."""
-        try:
-            main, side = pty.openpty()
-        except OSError as error:
-            self.skipTest(f"no terminal can be opened here: {error}")
-        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        process = subprocess.Popen(
-            [harness.binary, *arguments],
-            stdin=side,
-            stdout=side,
-            stderr=side,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
-            preexec_fn=harness.limits(),
-        )
-        os.close(side)
+        process, main = harness.start_at_terminal(self, arguments, 100)
         text = b""
         with contextlib.suppress(OSError), os.fdopen(main, "r+b", buffering=0) as terminal:
             while block := terminal.read(65536):

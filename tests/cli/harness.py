@@ -4,13 +4,17 @@ Limits are on processor time and address space, never on elapsed time. A program
 fails to allocate, and both fail the test.
 """
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 MIB = 1 << 20
@@ -35,6 +39,25 @@ class Ran:
 
     def __repr__(self):
         return f"exit code {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}"
+
+
+def start_at_terminal(test, arguments, columns):
+    """The program at a terminal; what it writes there, and what is typed, goes through the number returned."""
+    try:
+        main, side = pty.openpty()
+    except OSError as error:
+        test.skipTest(f"no terminal can be opened here: {error}")
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen(
+        [binary, *map(str, arguments)],
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        preexec_fn=limits(),
+    )
+    os.close(side)
+    return process, main
 
 
 def limits(closed=(), memory=1024 * MIB):

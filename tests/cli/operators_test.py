@@ -473,20 +473,7 @@ class TheSocket(LedgerTest):
 class OperatorsAtATerminal(LedgerTest):
     def start(self, *arguments):
         """The program at a terminal; what it writes there, and what is typed, goes through the number returned."""
-        try:
-            main, side = pty.openpty()
-        except OSError as error:
-            self.skipTest(f"no terminal can be opened here: {error}")
-        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        process = subprocess.Popen(
-            [harness.binary, *map(str, arguments), "--ledger", self.ledger],
-            stdin=side,
-            stdout=side,
-            stderr=side,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
-            preexec_fn=harness.limits(),
-        )
-        os.close(side)
+        process, main = harness.start_at_terminal(self, (*arguments, "--ledger", self.ledger), 120)
         self.addCleanup(os.close, main)
         return process, main
 
