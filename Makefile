@@ -36,6 +36,16 @@ test: ## everything that must pass: all tests under ASan+UBSan, thread tests und
 	@tools/setup.sh build test
 	@JOBS=$(JOBS) tools/test.sh asan tsan
 
+.PHONY: times
+times: ## what make run and make test cost in CPU seconds, on a fresh clone without ccache
+	@tools/setup.sh build test
+	@python3 -B tools/times.py
+
+.PHONY: asan-full
+asan-full: ## all tests with every check of UndefinedBehaviorSanitizer
+	@tools/setup.sh build test
+	@JOBS=$(JOBS) tools/test.sh asan-full
+
 .PHONY: seed-tests
 seed-tests: ## the requirements of the systems that Callgate unites, row by row
 	@tools/setup.sh build test
@@ -200,6 +210,7 @@ coverage: ## line and branch coverage of the tests, as a table and in build/cove
 .PHONY: soak
 soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, differential, benches, both compilers, tidy
 	@$(MAKE) test
+	@$(MAKE) asan-full
 	@$(MAKE) clang
 	@$(MAKE) tidy
 	@$(MAKE) model MODEL=--thorough

@@ -14,6 +14,7 @@ function(callgate_folder name)
   list(FILTER threads_tests INCLUDE REGEX "_threads_test\\.cpp$")
 
   target_sources(callgate PRIVATE ${sources})
+  callgate_join(callgate 12 ${sources})
   if(CALLGATE_TESTS AND tests)
     callgate_test(${name}_test ${tests})
   endif()
@@ -26,16 +27,32 @@ function(callgate_folder name)
   endif()
 endfunction()
 
+# callgate_join(TARGET SIZE SOURCES...): with CALLGATE_UNITY, these sources of a target are compiled together, those of one
+# directory in groups of at most SIZE: headers are read, and what templates make is compiled, once for a group. So names in
+# the anonymous namespaces of a directory differ from each other.
+function(callgate_join target size)
+  if(NOT CALLGATE_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    if(NOT source MATCHES "\\.cpp$")
+      continue()
+    endif()
+    cmake_path(GET source PARENT_PATH directory)
+    cmake_path(RELATIVE_PATH directory BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER "${target}_${directory}" group)
+    list(APPEND ${group} ${source})
+    list(LENGTH ${group} count)
+    math(EXPR chunk "(${count} - 1) / ${size}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${chunk})
+  endforeach()
+endfunction()
+
 # What may use the library's inner headers.
 function(callgate_inner name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE callgate OpenSSL::Crypto SQLite::SQLite3 fmt::fmt PkgConfig::callgate_text)
-endfunction()
-
-# callgate_program(NAME SOURCES...): a program that tests or benchmarks run; it keeps out of the user's state directory.
-function(callgate_program name)
-  add_executable(${name} ${ARGN} ${PROJECT_SOURCE_DIR}/tests/support/own_state.cpp)
-  callgate_inner(${name})
 endfunction()
 
 # For a target that only tests run: halves the time to compile it; the library under test keeps its optimisation.
@@ -45,13 +62,13 @@ function(callgate_compile_fast name)
   endif()
 endfunction()
 
-# What most tests include, compiled once. Nothing of ours, as in the library.
+# What most programs of the tests include, compiled once. Nothing of ours, as in the library.
 set(callgate_test_includes
   <algorithm> <array> <atomic> <chrono> <filesystem> <fstream> <functional> <future> <map> <memory> <mutex> <optional> <set>
   <span> <string> <string_view> <thread> <utility> <variant> <vector> <boost/json/value.hpp> <fmt/format.h>
   <gmock/gmock.h> <gtest/gtest.h> <rapidcheck/gtest.h> <tl/expected.hpp>)
 function(callgate_precompile_test name)
-  if(NOT CALLGATE_PCH)
+  if(NOT CALLGATE_PCH OR NOT CALLGATE_TESTS)
     return()
   endif()
   if(NOT TARGET callgate_test_headers)
@@ -66,21 +83,54 @@ function(callgate_precompile_test name)
   target_precompile_headers(${name} REUSE_FROM callgate_test_headers)
 endfunction()
 
+# Keeps a program that tests or benchmarks run out of the user's state directory. Compiled once for all of them.
+function(callgate_own_state name)
+  if(NOT TARGET callgate_own_state)
+    add_library(callgate_own_state OBJECT ${PROJECT_SOURCE_DIR}/tests/support/own_state.cpp)
+    target_include_directories(callgate_own_state PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    callgate_compile_fast(callgate_own_state)
+  endif()
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:callgate_own_state>)
+endfunction()
+
+# callgate_program(NAME [OPTIMISED] SOURCES...): a program that tests or benchmarks run. OPTIMISED: it computes so much
+# itself that compiling it with the library's optimisation pays.
+function(callgate_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  callgate_join(${name} 8 ${arg_UNPARSED_ARGUMENTS})
+  callgate_own_state(${name})
+  callgate_inner(${name})
+  if(NOT arg_OPTIMISED)
+    callgate_compile_fast(${name})
+    callgate_precompile_test(${name})
+  endif()
+endfunction()
+
 # Builds the programs that run under ThreadSanitizer, and nothing else.
 add_custom_target(callgate_threads_tests)
 
-# callgate_test(NAME SOURCES...): a GoogleTest program, its cases known to ctest one by one as NAME.Suite.Case.
-# One whose name ends in _threads_test is labelled `threads`.
+# callgate_test(NAME SOURCES...): a GoogleTest program. ctest starts it once for every ten of its sources, as NAME or as
+# shards NAME.1, NAME.2 …, and keeps its report in results/. One whose name ends in _threads_test is labelled `threads`.
 function(callgate_test name)
   callgate_program(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck)
-  callgate_compile_fast(${name})
-  callgate_precompile_test(${name})
   set(label unit)
   if(name MATCHES "_threads_test$")
     set(label threads)
     add_dependencies(callgate_threads_tests ${name})
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label} TIMEOUT 300)
+  list(LENGTH ARGN sources)
+  math(EXPR shards "(${sources} + 9) / 10")
+  math(EXPR last "${shards} - 1")
+  foreach(index RANGE ${last})
+    set(test ${name})
+    if(shards GREATER 1)
+      math(EXPR number "${index} + 1")
+      set(test ${name}.${number})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} --gtest_output=json:${PROJECT_BINARY_DIR}/results/${test}.json)
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 900
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
