@@ -71,21 +71,21 @@ std::string_view to_string(FailAction action) noexcept {
 }
 
 void FailpointRegistry::arm(std::string_view name, FailAction action, std::uint64_t on_hit, bool repeat) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto passed = hits_.find(name);
     const std::uint64_t before = passed == hits_.end() ? 0 : passed->second;
     armed_.insert_or_assign(std::string(name), Armed{action, before + on_hit, repeat});
 }
 
 void FailpointRegistry::disarm(std::string_view name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = armed_.find(name); found != armed_.end()) {
         armed_.erase(found);
     }
 }
 
 void FailpointRegistry::clear() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     armed_.clear();
     hits_.clear();
 }
@@ -119,14 +119,14 @@ Result<void> FailpointRegistry::arm_from_environment(const char* variable) {
 }
 
 std::map<std::string, std::uint64_t, std::less<>> FailpointRegistry::hits() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return hits_;
 }
 
 std::optional<FailAction> FailpointRegistry::hit(std::string_view name) {
     std::optional<FailAction> action;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         auto counter = hits_.find(name);
         if (counter == hits_.end()) {
             counter = hits_.emplace(std::string(name), 0).first;

@@ -6,8 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
+
+#include "base/mutex.h"
 
 namespace callgate::base {
 
@@ -47,8 +48,8 @@ public:
     void fill(std::span<std::byte> out) override;
 
 private:
-    std::mutex mutex_;
-    std::uint64_t state_;
+    Mutex mutex_;
+    std::uint64_t state_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::base

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
+#include "base/try.h"
 #include "policy/rule_identity.h"
 
 namespace callgate::policy {
@@ -112,9 +113,8 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
                  {rule.principals, made.principals, "principals"},
                  {rule.tenants, made.tenants, "tenants"}};
     for (const auto& list : lists) {
-        auto globs = compile_globs(list.from, list.what);
-        if (!globs) return tl::unexpected(std::move(globs.error()));
-        list.to = std::move(*globs);
+        CALLGATE_TRY_ASSIGN(auto globs, compile_globs(list.from, list.what));
+        list.to = std::move(globs);
     }
     made.at_least = rule.risk_at_least.value_or(Risk::low);
     made.at_most = rule.risk_at_most.value_or(Risk::critical);
@@ -126,14 +126,12 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
     }
     if (rule.effects.empty()) made.effects = 0xFF;
     if (rule.when) {
-        auto window = ResolvedWindow::resolve(*rule.when);
-        if (!window) return tl::unexpected(std::move(window.error()));
-        made.when = *window;
+        CALLGATE_TRY_ASSIGN(auto window, ResolvedWindow::resolve(*rule.when));
+        made.when = window;
     }
     if (rule.arguments) {
-        auto schema = schema::Schema::compile(*rule.arguments);
-        if (!schema) return tl::unexpected(std::move(schema.error()));
-        made.arguments = std::move(*schema);
+        CALLGATE_TRY_ASSIGN(auto schema, schema::Schema::compile(*rule.arguments));
+        made.arguments = std::move(schema);
     }
     return made;
 }
@@ -173,8 +171,8 @@ Result<std::shared_ptr<const Compiled>> Compiled::make(PolicyConfig config, std:
     std::shared_ptr<Compiled> made(new Compiled());
     made->config_ = std::move(config);
     made->revision_ = revision;
-    if (auto rules = made->compile_rules(); !rules) return tl::unexpected(std::move(rules.error()));
-    if (auto rest = made->compile_rest(); !rest) return tl::unexpected(std::move(rest.error()));
+    CALLGATE_TRY(made->compile_rules());
+    CALLGATE_TRY(made->compile_rest());
     return made;
 }
 
@@ -226,7 +224,7 @@ Result<void> Compiled::compile_rest() {
          {std::pair<const UseLimits&, std::string_view>{limits.per_tool, "per tool"},
           {limits.per_principal, "per principal"},
           {limits.per_run, "per run"}}) {
-        if (auto checked = check_limits(one, whose); !checked) return checked;
+        CALLGATE_TRY(check_limits(one, whose));
     }
     limits_tools_ = limits_anything(limits.per_tool);
     limits_principals_ = limits_anything(limits.per_principal);

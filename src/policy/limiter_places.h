@@ -12,7 +12,6 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/mutex.h"
 #include "policy/memory.h"
 
 namespace callgate::policy {
@@ -105,11 +105,13 @@ private:
 };
 
 struct Limiter::State {
-    std::mutex mutex;
-    Table lasting;  // tools and principals
-    Table runs;     // runs, and tools and principals within them: a flood of runs pushes out only runs
-    std::uint64_t asked = 0;
-    std::size_t waiting = 0;
+    base::Mutex mutex;
+    /// Tools and principals.
+    Table lasting CALLGATE_GUARDED_BY(mutex);
+    /// Runs, and tools and principals within them: a flood of runs pushes out only runs.
+    Table runs CALLGATE_GUARDED_BY(mutex);
+    std::uint64_t asked CALLGATE_GUARDED_BY(mutex) = 0;
+    std::size_t waiting CALLGATE_GUARDED_BY(mutex) = 0;
 
     // At the first of its subjects that has no place. False: all have.
     static bool queue(Waiting& one) {
@@ -120,7 +122,7 @@ struct Limiter::State {
         return true;
     }
 
-    void leave(Waiting& one) {
+    void leave(Waiting& one) CALLGATE_REQUIRES(mutex) {
         if (one.queued_at == nullptr) return;
         one.queued_at->queue.erase(one.number);
         one.queued_at = nullptr;
@@ -129,7 +131,7 @@ struct Limiter::State {
 
     // A place of this subject is free: those who wait get what is free, in the order of asking. Who lacks
     // another subject's place waits there from now on.
-    void pass_on(Subject& subject, std::vector<std::function<void()>>& ready) {
+    void pass_on(Subject& subject, std::vector<std::function<void()>>& ready) CALLGATE_REQUIRES(mutex) {
         while (!subject.queue.empty()) {
             Waiting& first = *subject.queue.begin()->second;
             const auto here = std::ranges::find(first.needs, &subject, &Need::subject);

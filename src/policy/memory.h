@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +22,7 @@
 #include <callgate/policy.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "policy/decide.h"
 
 namespace callgate::policy {
@@ -203,8 +203,8 @@ struct Policy::State {
     base::MonotonicTime monotonic_now() const noexcept;
 
 private:
-    mutable std::mutex mutex_;
-    std::shared_ptr<const policy::Compiled> current_;
+    mutable base::Mutex mutex_;
+    std::shared_ptr<const policy::Compiled> current_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> revision_{0};
 };
 

@@ -94,7 +94,7 @@ Result<void> SecretSet::add(std::string_view value) {
             fmt::format("A secret may have at most {} bytes, this one has {}.", kMaxBytes, value.size()),
             {{"reason", "secret_too_long"}, {"bytes", value.size()}, {"max", kMaxBytes}});
     }
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const bool known = std::any_of(values_.begin(), values_.end(),
                                    [value](const auto& other) { return base::view(other) == value; });
     if (known) {
@@ -115,12 +115,12 @@ Result<void> SecretSet::add(std::string_view value) {
 }
 
 std::size_t SecretSet::size() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return values_.size();
 }
 
 std::shared_ptr<const SecretIndex> SecretSet::index() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!index_) {
         index_ = std::make_shared<const SecretIndex>(values_);
     }
