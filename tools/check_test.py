@@ -105,6 +105,16 @@ class Banned(unittest.TestCase):
             [],
         )
 
+    def test_finds_the_locks_that_clang_cannot_check_in_product_sources_only(self):
+        locks = ("std::mutex m;\nstd::shared_mutex s;\nstd::condition_variable c;\nstd::condition_variable_any a;\n"
+                 "std::recursive_mutex r;\nconst std::lock_guard l(m);\nstd::unique_lock u(m);\nstd::scoped_lock k(m);\n"
+                 "std::shared_lock h(s);\nbase::Mutex fine;\nstd::once_flag fine;\n")  # fmt: skip
+        self.assertEqual(self.lines(locks, "src/base/a.cpp"), list(range(1, 10)))
+        self.assertEqual(self.lines(locks, "src/policy/sub/a.h"), list(range(1, 10)))
+        for path in ("src/base/mutex.h", "src/base/a_test.cpp", "src/base/a_testing.h", "tests/hosts/a.cpp"):
+            with self.subTest(path):
+                self.assertEqual(self.lines(locks, path), [])
+
     def test_finds_sleep_in_tests_only(self):
         sleeps = "std::this_thread::sleep_for(1ms);\nusleep(3);\n::sleep(1);\nsleep(1);\n"
         self.assertEqual(self.lines(sleeps, "src/base/a_test.cpp"), [1, 2, 3, 4])
