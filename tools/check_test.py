@@ -59,6 +59,76 @@ class Includes(unittest.TestCase):
         tree = {"src/ledger/sqlite/a.h": '#include "base/b.h"\n#include "pipeline/x.h"\n'}
         self.assertEqual(self.includes(tree), ["src/ledger/sqlite/a.h:2"])
 
+    def test_finds_a_subfolder_that_looks_at_one_it_may_not_see(self):
+        tree = {
+            "src/ledger/audit/a.h": '#include "ledger/audit/b.h"\n#include "ledger/sqlite/x.h"\n#include "ledger/control/x.h"\n',
+            "src/ledger/control/a.cpp": '#include "ledger/ledger.h"\n#include "ledger/sqlite/x.h"\n',
+            "src/ledger/sqlite/a.h": '#include "ledger/audit/b.h"\n#include "../control/x.h"\n',
+            "src/ledger/control/x.h": "",
+            "src/ledger/a.h": '#include "ledger/audit/b.h"\n#include "ledger/sqlite/x.h"\n',
+            "src/ledger/a_test.cpp": '#include "ledger/sqlite/x.h"\n',
+            "CMakeLists.txt": "callgate_folder(ledger)\n",
+        }
+        self.assertEqual(
+            self.includes(tree),
+            ["src/ledger/a.h:2", "src/ledger/audit/a.h:2", "src/ledger/audit/a.h:3", "src/ledger/control/a.cpp:2",
+             "src/ledger/sqlite/a.h:2"],
+        )  # fmt: skip
+
+    def test_finds_a_subfolder_without_a_place(self):
+        self.assertEqual(self.includes({"src/ledger/postgres/a.h": ""}), ["src/ledger/postgres/a.h:1"])
+
+    def test_finds_a_look_behind_the_face_of_a_folder(self):
+        source = '#include "ledger/ledger.h"\n#include "ledger/digest.h"\n#include "ledger/memory_ledger.h"\n'
+        tree = {
+            "src/pipeline/a.h": source,
+            "src/pipeline/b.cpp": '#include "ledger/sqlite/x.h"\n',
+            "src/pipeline/a_test.cpp": source,
+            "src/pipeline/a_testing.h": source,
+            "src/wire_core.cpp": source,
+            "src/ledger/a.h": source,
+            "CMakeLists.txt": "callgate_folder(pipeline)\n",
+        }
+        self.assertEqual(self.includes(tree), ["src/pipeline/a.h:3", "src/pipeline/b.cpp:1"])
+
+    def test_finds_a_path_into_apps(self):
+        tree = {
+            "apps/callgate/verb.h": "",
+            "src/os/a.h": '#include "../../apps/callgate/verb.h"\n#include "apps/callgate/gone.h"\n#include "verb.h"\n',
+            "include/callgate/a.h": '#include "../../apps/callgate/verb.h"\n',
+            "tests/e2e/a.cpp": '#include "verb.h"\n#include "../../apps/callgate/verb.h"\n',
+            "apps/callgate/a.cpp": '#include "verb.h"\n#include "../callgate/verb.h"\n',
+        }
+        self.assertEqual(
+            self.includes(tree),
+            ["include/callgate/a.h:1", "src/os/a.h:1", "src/os/a.h:2", "src/os/a.h:3", "tests/e2e/a.cpp:2"],
+        )
+
+    def test_finds_a_class_that_is_declared_across_the_order(self):
+        tree = {
+            "src/pipeline/call.h": "namespace callgate::pipeline {\nclass Call final : public Base {\n};\n}\n",
+            "src/ledger/a.h": "namespace callgate::pipeline {\nclass Call;\n}\n",
+            "src/ledger/b.h": "namespace callgate {\nnamespace pipeline { struct Unknown; }\n}\n",
+            "src/policy/c.h": "namespace callgate {\nclass Call;\n}\n",
+            "src/ledger/sqlite/writer.h": "namespace callgate::ledger {\nclass Writer {\n};\n}\n",
+            "src/ledger/audit/d.h": "namespace callgate::ledger {\nclass Writer;\n}\n",
+        }
+        self.assertEqual(
+            self.includes(tree), ["src/ledger/a.h:2", "src/ledger/audit/d.h:2", "src/ledger/b.h:2", "src/policy/c.h:2"]
+        )
+
+    def test_a_class_in_sight_may_be_declared(self):
+        tree = {
+            "src/base/clock.h": "namespace callgate::base {\nclass Clock {\n};\n}\n",
+            "src/json/a.h": "namespace callgate::base {\nclass Clock;\n}\nnamespace callgate::json {\nclass Own;\n}\n",
+            "src/json/b.h": "namespace callgate::json {\nstruct Outer { class Call; };\n// class Call;\n}\n",
+            "src/json/own.h": "namespace callgate::json {\nclass Own : Base {};\nclass Runtime;\n}\n",
+            "include/callgate/runtime.h": "namespace callgate {\nclass Runtime {};\nclass Call;\n}\n",
+            "src/pipeline/call.h": "namespace callgate::pipeline {\nclass Call {};\nvoid f(class Runtime& r);\n}\n",
+            "tests/e2e/a.cpp": "namespace callgate::pipeline {\nclass Call;\n}\n",
+        }
+        self.assertEqual(self.includes(tree), [])
+
     def test_finds_a_public_header_that_needs_src(self):
         tree = {"include/callgate/a.h": '#include "base/b.h"\n', "src/base/b.h": ""}
         self.assertEqual(self.includes(tree), ["include/callgate/a.h:1"])
