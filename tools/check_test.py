@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The check scripts find what is planted, and nothing in what only looks like it.
 
-Usage: check_test.py [Includes|Banned|Coro|SourceText]
+Usage: check_test.py [Includes|Banned|Coro|Words|SourceText]
 """
 
 import tempfile
@@ -11,6 +11,7 @@ from pathlib import Path
 import check_banned
 import check_coro
 import check_includes
+import check_words
 import source_text
 
 
@@ -194,6 +195,75 @@ class Banned(unittest.TestCase):
     def test_finds_sleep_in_test_scripts(self):
         self.assertEqual(self.lines("import time\n# sleep(1)\ntime.sleep(1)\ns = 'sleep(2)'\n", "tests/e2e/a.py"), [3])
         self.assertEqual(self.lines("# sleep 1\ntrue; sleep 1\nsleep 0.5\nasleep 1\n", "tests/e2e/a.sh"), [2, 3])
+
+
+class Words(unittest.TestCase):
+    PAGE = """# Map
+
+| Bell | not ours |
+|---|---|
+
+## Words
+
+| word | meaning | where |
+|---|---|---|
+| call | one request | `src/base/a.h` |
+
+| not in a name | say |
+|---|---|
+| Bell, Clerk | Notifier |
+
+| not in a comment | say |
+|---|---|
+| is told, be told | is notified |
+| but for | except |
+| T1 | C1 |
+
+## After
+"""
+
+    def words(self, text, path="src/base/a.h", page=PAGE):
+        return findings(check_words, {"src/base/a.h": "", "ARCHITECTURE.md": page, path: text})
+
+    def test_finds_a_refused_word_in_the_name_of_a_type(self):
+        names = ["class Bell {", "struct DoorBell : Base {", "enum class BellKind {", "class CALLGATE_CAPABILITY(x) Clerk final {",
+                 "enum Clerks2Clerk : int {", "union Bell\n{"]  # fmt: skip
+        self.assertEqual(self.words("\n".join(names)), [f"src/base/a.h:{line}" for line in range(1, len(names) + 1)])
+        self.assertEqual(self.words("class Bell {", "apps/other/b.cpp"), ["apps/other/b.cpp:1"])
+
+    def test_a_name_is_taken_word_by_word(self):
+        self.assertEqual(self.words("class Belly {};\nclass Clerkship {};\nvoid ring(Bell& b);\nclass Other; int bell;"), [])
+
+    def test_finds_a_refused_phrase_in_a_comment(self):
+        text = "// A host is told.\nint a;  ///< nobody but\n        ///< for us\n/* will\n * be\n * told */\n// Is told; T1.\n"
+        self.assertEqual(
+            self.words(text),
+            ["src/base/a.h:1", "src/base/a.h:2", "src/base/a.h:5", "src/base/a.h:7", "src/base/a.h:7"],
+        )
+
+    def test_code_literals_and_other_meanings_do_not_count(self):
+        text = 'f("is told");\n// can be told apart\n// nothing but\n\n// for us\nint t1 = is + told;  // t1\n// thistold is tolder\n'
+        self.assertEqual(self.words(text), [])
+        self.assertEqual(self.words("// is told", "tests/e2e/a.cpp"), [])
+
+    def test_the_message_says_what_to_write_instead(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "src/base").mkdir(parents=True)
+            (root / "ARCHITECTURE.md").write_text(self.PAGE)
+            (root / "src/base/a.h").write_text("class Bell {};  // all but for one\n")
+            said = [sentence for _, _, sentence in check_words.check(root)]
+        self.assertEqual(said, ["Bell: not 'Bell' in a name; say Notifier", "not 'but for' in a comment; say except"])
+
+    def test_finds_a_glossary_that_is_not_true(self):
+        gone = self.PAGE.replace("`src/base/a.h`", "`src/base/gone.h`")
+        self.assertEqual(self.words("", page=gone), ["ARCHITECTURE.md:10"])
+        self.assertEqual(self.words("", page=self.PAGE.replace("`src/base/a.h`", "base")), ["ARCHITECTURE.md:10"])
+        twice = self.PAGE.replace("| call |", "| run, call | two | `src/base/a.h` |\n| call |")
+        self.assertEqual(self.words("", page=twice), ["ARCHITECTURE.md:11"])
+
+    def test_a_page_without_the_tables_is_no_success(self):
+        self.assertEqual(self.words("", page="# Map\n"), ["ARCHITECTURE.md:1"] * 3)
 
 
 class Coro(unittest.TestCase):

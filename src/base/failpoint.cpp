@@ -23,30 +23,31 @@ std::optional<FailAction> action_from_string(std::string_view text) {
     return std::nullopt;
 }
 
-struct Order {
+/// One part of the text: what to arm.
+struct Arming {
     std::string_view name;
     FailAction action = FailAction::error;
     std::uint64_t on_hit = 1;
     bool repeat = false;
 };
 
-std::optional<Order> parse_order(std::string_view text) {
-    Order order;
+std::optional<Arming> parse_arming(std::string_view text) {
+    Arming arming;
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0) {
         return std::nullopt;
     }
-    order.name = text.substr(0, equals);
+    arming.name = text.substr(0, equals);
     auto rest = text.substr(equals + 1);
     if (const auto at = rest.find('@'); at != std::string_view::npos) {
         auto count = rest.substr(at + 1);
         rest = rest.substr(0, at);
         if (count.ends_with('+')) {
-            order.repeat = true;
+            arming.repeat = true;
             count.remove_suffix(1);
         }
-        const auto [end, problem] = std::from_chars(count.data(), count.data() + count.size(), order.on_hit);
-        if (problem != std::errc() || end != count.data() + count.size() || order.on_hit == 0) {
+        const auto [end, problem] = std::from_chars(count.data(), count.data() + count.size(), arming.on_hit);
+        if (problem != std::errc() || end != count.data() + count.size() || arming.on_hit == 0) {
             return std::nullopt;
         }
     }
@@ -54,8 +55,8 @@ std::optional<Order> parse_order(std::string_view text) {
     if (!action) {
         return std::nullopt;
     }
-    order.action = *action;
-    return order;
+    arming.action = *action;
+    return arming;
 }
 
 }  // namespace
@@ -91,12 +92,12 @@ void FailpointRegistry::clear() {
 }
 
 Result<void> FailpointRegistry::arm_from_text(std::string_view text) {
-    std::vector<Order> orders;
+    std::vector<Arming> armings;
     while (!text.empty()) {
         const auto comma = text.find(',');
         const auto part = text.substr(0, comma);
-        const auto order = parse_order(part);
-        if (!order) {
+        const auto arming = parse_arming(part);
+        if (!arming) {
             return fail(
                 ErrorCode::config_error,
                 fmt::format("'{}' arms no failpoint: write name=action, name=action@N or name=action@N+ with "
@@ -104,11 +105,11 @@ Result<void> FailpointRegistry::arm_from_text(std::string_view text) {
                             part),
                 {{"reason", "bad_failpoint"}});
         }
-        orders.push_back(*order);
+        armings.push_back(*arming);
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
-    for (const auto& order : orders) {
-        arm(order.name, order.action, order.on_hit, order.repeat);
+    for (const auto& arming : armings) {
+        arm(arming.name, arming.action, arming.on_hit, arming.repeat);
     }
     return {};
 }

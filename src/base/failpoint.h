@@ -72,7 +72,7 @@ private:
     std::map<std::string, std::uint64_t, std::less<>> hits_ CALLGATE_GUARDED_BY(mutex_);
 };
 
-/// What a seam returns when it is told to fail: ledger_unavailable for `enospc`, internal otherwise; details
+/// What a seam returns when it has to fail: ledger_unavailable for `enospc`, internal otherwise; details
 /// {reason: "failpoint", failpoint, action}.
 Error injected_error(std::string_view name, FailAction action);
 

@@ -1,6 +1,6 @@
 // Randomness as a seam: whatever needs random bytes is given an Rng, so that tests can repeat a run.
 //
-// Threads: every Rng may be used from any thread, but for DrawnAhead, which belongs to one.
+// Threads: every Rng may be used from any thread, except DrawnAhead, which belongs to one.
 #pragma once
 
 #include <array>

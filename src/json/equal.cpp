@@ -79,7 +79,7 @@ int compare_with(Number a, const Value& b) noexcept {
 
 enum class Verdict { different, same, look_inside };
 
-/// Compares all but the contents of two containers.
+/// Compares everything except the contents of two containers.
 Verdict compare_outside(const Value& a, const Value& b) noexcept {
     const auto verdict = [](bool same) { return same ? Verdict::same : Verdict::different; };
     if (a.is_number()) return verdict(b.is_number() && compare_numbers(a, b) == 0);

@@ -1,4 +1,4 @@
-// Processes that never ran: a launcher for tests, which plays what it was told.
+// Processes that never ran: a launcher for tests, which plays scripts.
 //
 // Each launch takes the next script. What the code under test reads from and writes to are real descriptors,
 // so that event loops work as with real children; nothing waits and nothing depends on timing.

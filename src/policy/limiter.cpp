@@ -399,7 +399,7 @@ Result<void> Limiter::enter(const Compiled& policy, const Ask& ask, Ticket& tick
     const base::MutexLock lock(state_->mutex);
     held.owner->mutex.assert_held();  // the same one
     if (held.entered || held.queued) return {};
-    // Looked up anew: the policy may have changed since the reservation. What is pinned twice is let go
+    // Looked up again: the policy may have changed since the reservation. What is pinned twice is released
     // twice.
     std::vector<Ticket::Held::Part> parts;
     const auto subjects = pin_subjects(policy, ask, state_->lasting, state_->runs, parts);

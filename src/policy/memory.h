@@ -154,7 +154,7 @@ public:
     /// True: this call has had the same result `limit` times, with nothing new in between. `limit` 0 and a
     /// run without a name are never looping.
     bool looping(std::string_view run, std::uint64_t call_hash, std::uint32_t limit) const;
-    /// What came of it. Another result, or another call with a new result, starts the count anew.
+    /// What came of it. Another result, or another call with a new result, starts the count at zero.
     void ended(std::string_view run, std::uint64_t call_hash, std::uint64_t result_hash);
 
 private:

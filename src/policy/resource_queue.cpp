@@ -77,7 +77,7 @@ std::optional<ResourceQueue::Hold> ResourceQueue::acquire(const std::string& res
         return hold;
     }
     if (found.owner == ticket) {
-        // Null if the last hold is being let go at this moment: then it is for the others first.
+        // Null if the last hold is being released at this moment: then the others come first.
         hold.slot_ = found.slot.lock();
         if (hold.slot_) return hold;
     }

@@ -25,7 +25,7 @@ SecretBytes to_hex(std::string_view value, std::string_view digits) {
 }
 
 // The characters that `value` alone determines when `offset` unknown bytes (0 to 2) precede it in its group
-// of three. A character that it shares with its neighbours is told by the spill flags.
+// of three. A character that it shares with its neighbours is marked by the spill flags.
 Pattern to_base64(std::string_view value, std::size_t offset, std::string_view letters) {
     const std::size_t first_bit = 8 * offset;
     const std::size_t end_bit = first_bit + 8 * value.size();

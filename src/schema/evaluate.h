@@ -1,7 +1,7 @@
 // The engine: runs a program over an instance.
 //
 // Written once for both forms of instance (Value, cells of a scanned text) and for both questions: yes or no
-// (the first failure ends it) and why not (every failure is told to a Recorder). Work is charged to the run's
+// (the first failure ends it) and why not (a Recorder gets every failure). Work is charged to the run's
 // budget as it happens; when it is used up, everything unwinds at once and the verdict is over_budget.
 //
 // Threads: one validation on one thread; the program is shared.

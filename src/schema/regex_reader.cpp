@@ -35,7 +35,7 @@ void append(CodeRanges& to, std::span<const CodeRange> from) {
     to.insert(to.end(), from.begin(), from.end());
 }
 
-// Letters outside ASCII are not looked up: a name only has to be told from other names.
+// Letters outside ASCII are not looked up: a name only has to differ from other names.
 bool is_name_part(char32_t c, bool first) noexcept {
     if (c < 0x80) {
         const char ascii = static_cast<char>(c);

@@ -28,7 +28,7 @@ Result<std::unique_ptr<EncryptedFileSecrets>> EncryptedFileSecrets::open(std::st
     os::RealFileOps files;
     CALLGATE_TRY_ASSIGN(auto sealing_key, secrets::load_key(files, key));
     auto state = std::make_unique<State>(std::move(path), std::move(sealing_key));
-    // A wrong key or a damaged file is told now, not when the first tool asks.
+    // A wrong key or a damaged file is reported now, not when the first tool asks.
     CALLGATE_TRY(state->file.probe());
     return std::unique_ptr<EncryptedFileSecrets>(new EncryptedFileSecrets(std::move(state)));
 }

@@ -1,4 +1,4 @@
-// An encrypted secrets file at work: looked up, changed, checked, sealed anew.
+// An encrypted secrets file at work: looked up, changed, checked, sealed under a new key.
 //
 // Every change reads the file, and replaces it whole, under the file's lock: of two writers at once neither
 // loses its change, and a crash leaves the old file or the new one. Readers see a change by any process at
