@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "base/try.h"
 #include "policy/rule_identity.h"
+#include "tool/words.h"
 
 namespace callgate::policy {
 
@@ -27,7 +28,6 @@ constexpr std::uint32_t kMostApprovals = 16;
 constexpr std::uint32_t kMostCalls = 1'000'000;
 constexpr std::uint32_t kMostNotifications = 100'000;
 constexpr milliseconds kDay = std::chrono::hours(24);
-constexpr int kEffects = 5;
 
 Error bad(std::string_view reason, std::string message) {
     return {ErrorCode::config_error, std::move(message), {{"reason", reason}}};
@@ -119,7 +119,7 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
     made.at_least = rule.risk_at_least.value_or(Risk::low);
     made.at_most = rule.risk_at_most.value_or(Risk::critical);
     for (const EffectClass effect : rule.effects) {
-        if (static_cast<int>(effect) >= kEffects) {
+        if (static_cast<std::size_t>(effect) >= kEffectWords.size()) {
             return tl::unexpected(bad("bad_rule", "it names an effect class that does not exist"));
         }
         made.effects = static_cast<std::uint8_t>(made.effects | 1U << static_cast<unsigned>(effect));
