@@ -1,7 +1,7 @@
 // What the limiter counts, and who waits for a place.
 //
-// A place is given to who has waited longest as soon as it is free, by who gives it back: nobody who comes
-// later gets in between, and no wake-up is lost.
+// Whoever gives a place back passes it to the call that has waited longest: no later call gets in between,
+// and no wake-up is lost.
 //
 // Threads: all of it under the limiter's lock.
 #pragma once
@@ -129,8 +129,8 @@ struct Limiter::State {
         --waiting;
     }
 
-    // A place of this subject is free: those who wait get what is free, in the order of asking. Who lacks
-    // another subject's place waits there from now on.
+    // A place of this subject is free: waiting calls get what is free, in the order of asking. A call that
+    // lacks another subject's place waits there from now on.
     void pass_on(Subject& subject, std::vector<std::function<void()>>& ready) CALLGATE_REQUIRES(mutex) {
         while (!subject.queue.empty()) {
             Waiting& first = *subject.queue.begin()->second;
