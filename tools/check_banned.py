@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls we do not make, and why. Comments and string literals do not count.
+"""Calls we do not make and types we do not use, and why. Comments and string literals do not count.
 
 Usage: check_banned.py [ROOT]
 """
@@ -31,6 +31,20 @@ IN_TESTS = [
         "a test that sleeps is slow when it passes and flaky when it fails; wait for the event or inject the clock",
     ),
 ]
+IN_PRODUCT = [
+    (
+        re.compile(
+            r"\bstd\s*::\s*(?:(?:recursive_|timed_|recursive_timed_|shared_|shared_timed_)?mutex|condition_variable(?:_any)?)\b"
+        ),
+        "clang cannot say who holds it; use Mutex, SharedMutex or CondVar (src/base/mutex.h) and name what it guards",
+    ),
+    (
+        re.compile(r"\bstd\s*::\s*(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b"),
+        "clang does not see that it locks; use MutexLock, ReaderLock or WriterLock (src/base/mutex.h)",
+    ),
+]
+# Folders whose locks are still to be changed. Temporary: empty it, then delete it and its use below.
+PENDING_LOCKS = ("src/tool", "src/ledger", "src/pipeline", "apps/callgate")
 IN_SCRIPTS = {
     ".py": re.compile(r"\bsleep\s*\("),
     ".sh": re.compile(r"(?:^|[;&|(]|\bdo\b|\bthen\b)[ \t]*sleep[ \t]+[\d$\"]", re.MULTILINE),
@@ -39,6 +53,22 @@ IN_SCRIPTS = {
 
 def is_test(file):
     return file.name.endswith("_test.cpp") or file.parts[0] == "tests"
+
+
+def is_product(file):
+    """Whether it is part of the library or the program; base/mutex.h, which holds the standard's locks, is not meant."""
+    if file.parts[0] not in ("src", "apps") or file.as_posix() == "src/base/mutex.h":
+        return False
+    return not file.stem.endswith(("_test", "_testing", "_bench"))
+
+
+def rules_of(file):
+    rules = list(EVERYWHERE)
+    if is_test(file):
+        rules += IN_TESTS
+    if is_product(file) and not file.as_posix().startswith(PENDING_LOCKS):
+        rules += IN_PRODUCT
+    return rules
 
 
 def python_code(text):
@@ -60,7 +90,7 @@ def shell_code(text):
 def check(root):
     for file in source_text.files(root):
         code = source_text.code_only((root / file).read_text())
-        for rule, sentence in EVERYWHERE + (IN_TESTS if is_test(file) else []):
+        for rule, sentence in rules_of(file):
             for match in rule.finditer(code):
                 yield file, source_text.line_of(code, match.start()), sentence
     for file in source_text.files(root, set(IN_SCRIPTS)):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The check scripts find what is planted, and nothing in what only looks like it.
 
-Usage: check_test.py [Includes|Banned|Coro|SourceText]
+Usage: check_test.py [Includes|Banned|Coro|Words|SourceText]
 """
 
 import tempfile
@@ -11,6 +11,7 @@ from pathlib import Path
 import check_banned
 import check_coro
 import check_includes
+import check_words
 import source_text
 
 
@@ -59,6 +60,76 @@ class Includes(unittest.TestCase):
         tree = {"src/ledger/sqlite/a.h": '#include "base/b.h"\n#include "pipeline/x.h"\n'}
         self.assertEqual(self.includes(tree), ["src/ledger/sqlite/a.h:2"])
 
+    def test_finds_a_subfolder_that_looks_at_one_it_may_not_see(self):
+        tree = {
+            "src/ledger/audit/a.h": '#include "ledger/audit/b.h"\n#include "ledger/sqlite/x.h"\n#include "ledger/control/x.h"\n',
+            "src/ledger/control/a.cpp": '#include "ledger/ledger.h"\n#include "ledger/sqlite/x.h"\n',
+            "src/ledger/sqlite/a.h": '#include "ledger/audit/b.h"\n#include "../control/x.h"\n',
+            "src/ledger/control/x.h": "",
+            "src/ledger/a.h": '#include "ledger/audit/b.h"\n#include "ledger/sqlite/x.h"\n',
+            "src/ledger/a_test.cpp": '#include "ledger/sqlite/x.h"\n',
+            "CMakeLists.txt": "callgate_folder(ledger)\n",
+        }
+        self.assertEqual(
+            self.includes(tree),
+            ["src/ledger/a.h:2", "src/ledger/audit/a.h:2", "src/ledger/audit/a.h:3", "src/ledger/control/a.cpp:2",
+             "src/ledger/sqlite/a.h:2"],
+        )  # fmt: skip
+
+    def test_finds_a_subfolder_without_a_place(self):
+        self.assertEqual(self.includes({"src/ledger/postgres/a.h": ""}), ["src/ledger/postgres/a.h:1"])
+
+    def test_finds_a_look_behind_the_face_of_a_folder(self):
+        source = '#include "ledger/ledger.h"\n#include "ledger/digest.h"\n#include "ledger/memory_ledger.h"\n'
+        tree = {
+            "src/pipeline/a.h": source,
+            "src/pipeline/b.cpp": '#include "ledger/sqlite/x.h"\n',
+            "src/pipeline/a_test.cpp": source,
+            "src/pipeline/a_testing.h": source,
+            "src/wire_core.cpp": source,
+            "src/ledger/a.h": source,
+            "CMakeLists.txt": "callgate_folder(pipeline)\n",
+        }
+        self.assertEqual(self.includes(tree), ["src/pipeline/a.h:3", "src/pipeline/b.cpp:1"])
+
+    def test_finds_a_path_into_apps(self):
+        tree = {
+            "apps/callgate/verb.h": "",
+            "src/os/a.h": '#include "../../apps/callgate/verb.h"\n#include "apps/callgate/gone.h"\n#include "verb.h"\n',
+            "include/callgate/a.h": '#include "../../apps/callgate/verb.h"\n',
+            "tests/e2e/a.cpp": '#include "verb.h"\n#include "../../apps/callgate/verb.h"\n',
+            "apps/callgate/a.cpp": '#include "verb.h"\n#include "../callgate/verb.h"\n',
+        }
+        self.assertEqual(
+            self.includes(tree),
+            ["include/callgate/a.h:1", "src/os/a.h:1", "src/os/a.h:2", "src/os/a.h:3", "tests/e2e/a.cpp:2"],
+        )
+
+    def test_finds_a_class_that_is_declared_across_the_order(self):
+        tree = {
+            "src/pipeline/call.h": "namespace callgate::pipeline {\nclass Call final : public Base {\n};\n}\n",
+            "src/ledger/a.h": "namespace callgate::pipeline {\nclass Call;\n}\n",
+            "src/ledger/b.h": "namespace callgate {\nnamespace pipeline { struct Unknown; }\n}\n",
+            "src/policy/c.h": "namespace callgate {\nclass Call;\n}\n",
+            "src/ledger/sqlite/writer.h": "namespace callgate::ledger {\nclass Writer {\n};\n}\n",
+            "src/ledger/audit/d.h": "namespace callgate::ledger {\nclass Writer;\n}\n",
+        }
+        self.assertEqual(
+            self.includes(tree), ["src/ledger/a.h:2", "src/ledger/audit/d.h:2", "src/ledger/b.h:2", "src/policy/c.h:2"]
+        )
+
+    def test_a_class_in_sight_may_be_declared(self):
+        tree = {
+            "src/base/clock.h": "namespace callgate::base {\nclass Clock {\n};\n}\n",
+            "src/json/a.h": "namespace callgate::base {\nclass Clock;\n}\nnamespace callgate::json {\nclass Own;\n}\n",
+            "src/json/b.h": "namespace callgate::json {\nstruct Outer { class Call; };\n// class Call;\n}\n",
+            "src/json/own.h": "namespace callgate::json {\nclass Own : Base {};\nclass Runtime;\n}\n",
+            "include/callgate/runtime.h": "namespace callgate {\nclass Runtime {};\nclass Call;\n}\n",
+            "src/pipeline/call.h": "namespace callgate::pipeline {\nclass Call {};\nvoid f(class Runtime& r);\n}\n",
+            "tests/e2e/a.cpp": "namespace callgate::pipeline {\nclass Call;\n}\n",
+        }
+        self.assertEqual(self.includes(tree), [])
+
     def test_finds_a_public_header_that_needs_src(self):
         tree = {"include/callgate/a.h": '#include "base/b.h"\n', "src/base/b.h": ""}
         self.assertEqual(self.includes(tree), ["include/callgate/a.h:1"])
@@ -105,6 +176,16 @@ class Banned(unittest.TestCase):
             [],
         )
 
+    def test_finds_the_locks_that_clang_cannot_check_in_product_sources_only(self):
+        locks = ("std::mutex m;\nstd::shared_mutex s;\nstd::condition_variable c;\nstd::condition_variable_any a;\n"
+                 "std::recursive_mutex r;\nconst std::lock_guard l(m);\nstd::unique_lock u(m);\nstd::scoped_lock k(m);\n"
+                 "std::shared_lock h(s);\nbase::Mutex fine;\nstd::once_flag fine;\n")  # fmt: skip
+        self.assertEqual(self.lines(locks, "src/base/a.cpp"), list(range(1, 10)))
+        self.assertEqual(self.lines(locks, "src/policy/sub/a.h"), list(range(1, 10)))
+        for path in ("src/base/mutex.h", "src/base/a_test.cpp", "src/base/a_testing.h", "tests/hosts/a.cpp"):
+            with self.subTest(path):
+                self.assertEqual(self.lines(locks, path), [])
+
     def test_finds_sleep_in_tests_only(self):
         sleeps = "std::this_thread::sleep_for(1ms);\nusleep(3);\n::sleep(1);\nsleep(1);\n"
         self.assertEqual(self.lines(sleeps, "src/base/a_test.cpp"), [1, 2, 3, 4])
@@ -114,6 +195,75 @@ class Banned(unittest.TestCase):
     def test_finds_sleep_in_test_scripts(self):
         self.assertEqual(self.lines("import time\n# sleep(1)\ntime.sleep(1)\ns = 'sleep(2)'\n", "tests/e2e/a.py"), [3])
         self.assertEqual(self.lines("# sleep 1\ntrue; sleep 1\nsleep 0.5\nasleep 1\n", "tests/e2e/a.sh"), [2, 3])
+
+
+class Words(unittest.TestCase):
+    PAGE = """# Map
+
+| Bell | not ours |
+|---|---|
+
+## Words
+
+| word | meaning | where |
+|---|---|---|
+| call | one request | `src/base/a.h` |
+
+| not in a name | say |
+|---|---|
+| Bell, Clerk | Notifier |
+
+| not in a comment | say |
+|---|---|
+| is told, be told | is notified |
+| but for | except |
+| T1 | C1 |
+
+## After
+"""
+
+    def words(self, text, path="src/base/a.h", page=PAGE):
+        return findings(check_words, {"src/base/a.h": "", "ARCHITECTURE.md": page, path: text})
+
+    def test_finds_a_refused_word_in_the_name_of_a_type(self):
+        names = ["class Bell {", "struct DoorBell : Base {", "enum class BellKind {", "class CALLGATE_CAPABILITY(x) Clerk final {",
+                 "enum Clerks2Clerk : int {", "union Bell\n{"]  # fmt: skip
+        self.assertEqual(self.words("\n".join(names)), [f"src/base/a.h:{line}" for line in range(1, len(names) + 1)])
+        self.assertEqual(self.words("class Bell {", "apps/other/b.cpp"), ["apps/other/b.cpp:1"])
+
+    def test_a_name_is_taken_word_by_word(self):
+        self.assertEqual(self.words("class Belly {};\nclass Clerkship {};\nvoid ring(Bell& b);\nclass Other; int bell;"), [])
+
+    def test_finds_a_refused_phrase_in_a_comment(self):
+        text = "// A host is told.\nint a;  ///< nobody but\n        ///< for us\n/* will\n * be\n * told */\n// Is told; T1.\n"
+        self.assertEqual(
+            self.words(text),
+            ["src/base/a.h:1", "src/base/a.h:2", "src/base/a.h:5", "src/base/a.h:7", "src/base/a.h:7"],
+        )
+
+    def test_code_literals_and_other_meanings_do_not_count(self):
+        text = 'f("is told");\n// can be told apart\n// nothing but\n\n// for us\nint t1 = is + told;  // t1\n// thistold is tolder\n'
+        self.assertEqual(self.words(text), [])
+        self.assertEqual(self.words("// is told", "tests/e2e/a.cpp"), [])
+
+    def test_the_message_says_what_to_write_instead(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "src/base").mkdir(parents=True)
+            (root / "ARCHITECTURE.md").write_text(self.PAGE)
+            (root / "src/base/a.h").write_text("class Bell {};  // all but for one\n")
+            said = [sentence for _, _, sentence in check_words.check(root)]
+        self.assertEqual(said, ["Bell: not 'Bell' in a name; say Notifier", "not 'but for' in a comment; say except"])
+
+    def test_finds_a_glossary_that_is_not_true(self):
+        gone = self.PAGE.replace("`src/base/a.h`", "`src/base/gone.h`")
+        self.assertEqual(self.words("", page=gone), ["ARCHITECTURE.md:10"])
+        self.assertEqual(self.words("", page=self.PAGE.replace("`src/base/a.h`", "base")), ["ARCHITECTURE.md:10"])
+        twice = self.PAGE.replace("| call |", "| run, call | two | `src/base/a.h` |\n| call |")
+        self.assertEqual(self.words("", page=twice), ["ARCHITECTURE.md:11"])
+
+    def test_a_page_without_the_tables_is_no_success(self):
+        self.assertEqual(self.words("", page="# Map\n"), ["ARCHITECTURE.md:1"] * 3)
 
 
 class Coro(unittest.TestCase):

@@ -61,19 +61,6 @@ std::size_t width_of(char32_t c) {
     return within(c, kWide) ? 2 : 1;
 }
 
-char32_t decode(std::string_view sequence) {
-    const auto byte = [&](std::size_t i) {
-        return static_cast<char32_t>(static_cast<unsigned char>(sequence[i]));
-    };
-    switch (sequence.size()) {
-        case 1: return byte(0);
-        case 2: return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
-        case 3: return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-        default:
-            return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
-    }
-}
-
 Glyph spelled_out(std::string text, std::size_t bytes, char32_t code) {
     const std::size_t columns = text.size();
     return {std::move(text), columns, bytes, code};
@@ -117,7 +104,7 @@ Glyph first_glyph(std::string_view text) {
     const std::size_t bytes = base::utf8_sequence_length(text);
     if (bytes == 0)
         return spelled_out(fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front())), 1, 0);
-    const char32_t c = decode(text.substr(0, bytes));
+    const char32_t c = base::decode_utf8(text.substr(0, bytes));
     if (c == U'\t') return {" ", 1, 1, c};
     if (c == U'\n') return spelled_out("\\n", 1, c);
     if (is_unsafe(c)) {

@@ -78,7 +78,7 @@ public:
     /// Somebody sets the machine's clock: only wall time changes, perhaps backwards.
     void set_wall(WallTime time) noexcept;
     Uptime uptime() const noexcept override;
-    /// The machine is started again: for whoever asks from now on, uptime begins anew. Wall time goes on.
+    /// The machine is started again: from now on uptime counts from zero. Wall time goes on.
     void restart_machine() noexcept;
 
 private:

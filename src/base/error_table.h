@@ -35,7 +35,7 @@ enum class TelemetryEnd : std::uint8_t {
     exception  ///< execution began and did not complete
 };
 
-/// One row. What a row does not say is as here: a refusal or a failure that is told by its message.
+/// One row. The defaults are those of a refusal or a failure that its message explains.
 struct ErrorRow {
     ErrorCode code;
     std::string_view name;

@@ -23,30 +23,31 @@ std::optional<FailAction> action_from_string(std::string_view text) {
     return std::nullopt;
 }
 
-struct Order {
+/// One part of the text: what to arm.
+struct Arming {
     std::string_view name;
     FailAction action = FailAction::error;
     std::uint64_t on_hit = 1;
     bool repeat = false;
 };
 
-std::optional<Order> parse_order(std::string_view text) {
-    Order order;
+std::optional<Arming> parse_arming(std::string_view text) {
+    Arming arming;
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0) {
         return std::nullopt;
     }
-    order.name = text.substr(0, equals);
+    arming.name = text.substr(0, equals);
     auto rest = text.substr(equals + 1);
     if (const auto at = rest.find('@'); at != std::string_view::npos) {
         auto count = rest.substr(at + 1);
         rest = rest.substr(0, at);
         if (count.ends_with('+')) {
-            order.repeat = true;
+            arming.repeat = true;
             count.remove_suffix(1);
         }
-        const auto [end, problem] = std::from_chars(count.data(), count.data() + count.size(), order.on_hit);
-        if (problem != std::errc() || end != count.data() + count.size() || order.on_hit == 0) {
+        const auto [end, problem] = std::from_chars(count.data(), count.data() + count.size(), arming.on_hit);
+        if (problem != std::errc() || end != count.data() + count.size() || arming.on_hit == 0) {
             return std::nullopt;
         }
     }
@@ -54,8 +55,8 @@ std::optional<Order> parse_order(std::string_view text) {
     if (!action) {
         return std::nullopt;
     }
-    order.action = *action;
-    return order;
+    arming.action = *action;
+    return arming;
 }
 
 }  // namespace
@@ -71,32 +72,32 @@ std::string_view to_string(FailAction action) noexcept {
 }
 
 void FailpointRegistry::arm(std::string_view name, FailAction action, std::uint64_t on_hit, bool repeat) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto passed = hits_.find(name);
     const std::uint64_t before = passed == hits_.end() ? 0 : passed->second;
     armed_.insert_or_assign(std::string(name), Armed{action, before + on_hit, repeat});
 }
 
 void FailpointRegistry::disarm(std::string_view name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = armed_.find(name); found != armed_.end()) {
         armed_.erase(found);
     }
 }
 
 void FailpointRegistry::clear() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     armed_.clear();
     hits_.clear();
 }
 
 Result<void> FailpointRegistry::arm_from_text(std::string_view text) {
-    std::vector<Order> orders;
+    std::vector<Arming> armings;
     while (!text.empty()) {
         const auto comma = text.find(',');
         const auto part = text.substr(0, comma);
-        const auto order = parse_order(part);
-        if (!order) {
+        const auto arming = parse_arming(part);
+        if (!arming) {
             return fail(
                 ErrorCode::config_error,
                 fmt::format("'{}' arms no failpoint: write name=action, name=action@N or name=action@N+ with "
@@ -104,11 +105,11 @@ Result<void> FailpointRegistry::arm_from_text(std::string_view text) {
                             part),
                 {{"reason", "bad_failpoint"}});
         }
-        orders.push_back(*order);
+        armings.push_back(*arming);
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
-    for (const auto& order : orders) {
-        arm(order.name, order.action, order.on_hit, order.repeat);
+    for (const auto& arming : armings) {
+        arm(arming.name, arming.action, arming.on_hit, arming.repeat);
     }
     return {};
 }
@@ -119,14 +120,14 @@ Result<void> FailpointRegistry::arm_from_environment(const char* variable) {
 }
 
 std::map<std::string, std::uint64_t, std::less<>> FailpointRegistry::hits() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return hits_;
 }
 
 std::optional<FailAction> FailpointRegistry::hit(std::string_view name) {
     std::optional<FailAction> action;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         auto counter = hits_.find(name);
         if (counter == hits_.end()) {
             counter = hits_.emplace(std::string(name), 0).first;

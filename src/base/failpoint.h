@@ -18,12 +18,13 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <callgate/error.h>
+
+#include "base/mutex.h"
 
 namespace callgate::base {
 
@@ -66,12 +67,12 @@ private:
         bool repeat;
     };
 
-    mutable std::mutex mutex_;
-    std::map<std::string, Armed, std::less<>> armed_;
-    std::map<std::string, std::uint64_t, std::less<>> hits_;
+    mutable Mutex mutex_;
+    std::map<std::string, Armed, std::less<>> armed_ CALLGATE_GUARDED_BY(mutex_);
+    std::map<std::string, std::uint64_t, std::less<>> hits_ CALLGATE_GUARDED_BY(mutex_);
 };
 
-/// What a seam returns when it is told to fail: ledger_unavailable for `enospc`, internal otherwise; details
+/// What a seam returns when it has to fail: ledger_unavailable for `enospc`, internal otherwise; details
 /// {reason: "failpoint", failpoint, action}.
 Error injected_error(std::string_view name, FailAction action);
 

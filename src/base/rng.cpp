@@ -60,7 +60,7 @@ void DrawnAhead::fill(std::span<std::byte> out) {
 }
 
 void SeededRng::fill(std::span<std::byte> out) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (i % 8 == 0) {

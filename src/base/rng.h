@@ -1,13 +1,14 @@
 // Randomness as a seam: whatever needs random bytes is given an Rng, so that tests can repeat a run.
 //
-// Threads: every Rng may be used from any thread, but for DrawnAhead, which belongs to one.
+// Threads: every Rng may be used from any thread, except DrawnAhead, which belongs to one.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
+
+#include "base/mutex.h"
 
 namespace callgate::base {
 
@@ -47,8 +48,8 @@ public:
     void fill(std::span<std::byte> out) override;
 
 private:
-    std::mutex mutex_;
-    std::uint64_t state_;
+    Mutex mutex_;
+    std::uint64_t state_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::base

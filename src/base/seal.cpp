@@ -14,6 +14,7 @@
 
 #include "base/encoding.h"
 #include "base/hkdf.h"
+#include "base/try.h"
 
 namespace callgate::base {
 
@@ -231,7 +232,7 @@ std::string seal(const SealKey& key, std::string_view purpose, std::string_view 
 
 Result<std::string> unseal(const SealKey& key, std::string_view purpose, std::string_view record,
                            std::string_view sealed) {
-    if (auto head = check_head(key, sealed); !head) return tl::unexpected(std::move(head.error()));
+    CALLGATE_TRY(check_head(key, sealed));
     std::string out(sealed.size() - kSealOverhead, '\0');
     if (!decrypt(key, purpose, record, sealed, out)) return damaged();
     return out;
@@ -239,7 +240,7 @@ Result<std::string> unseal(const SealKey& key, std::string_view purpose, std::st
 
 Result<LockedBytes> unseal_locked(const SealKey& key, std::string_view purpose, std::string_view record,
                                   std::string_view sealed) {
-    if (auto head = check_head(key, sealed); !head) return tl::unexpected(std::move(head.error()));
+    CALLGATE_TRY(check_head(key, sealed));
     LockedBytes out(sealed.size() - kSealOverhead);
     if (!decrypt(key, purpose, record, sealed, out.bytes())) return damaged();
     return out;

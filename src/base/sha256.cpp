@@ -12,8 +12,8 @@
 namespace callgate::base {
 namespace {
 
-// Threads may hash and sign until the process is gone: where it was not in use before, the library is told
-// not to take itself apart as main() returns.
+// Threads may hash and sign until the process is gone, so the library must not free its tables as main()
+// returns. This has no effect where the library was in use before.
 [[maybe_unused]] const int kStaysUntilTheEnd = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 
 template <class State>

@@ -1,43 +1,14 @@
 #include "base/utf8.h"
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
 namespace callgate::base {
-namespace {
-
-bool continues(unsigned char byte) {
-    return (byte & 0xc0) == 0x80;
-}
-
-}  // namespace
-
 std::size_t utf8_sequence_length(std::string_view text) noexcept {
-    if (text.empty()) {
-        return 0;
-    }
-    const auto at = [&](std::size_t i) -> unsigned {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-    };
-    const unsigned first = at(0);
-    if (first < 0x80) {
-        return 1;
-    }
-    const unsigned second = at(1);
-    if (first >= 0xc2 && first <= 0xdf) {
-        return (second & 0xc0) == 0x80 ? 2 : 0;
-    }
-    if (first >= 0xe0 && first <= 0xef) {
-        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
-        const unsigned high = first == 0xed ? 0x9f : 0xbf;
-        return second >= low && second <= high && (at(2) & 0xc0) == 0x80 ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        const unsigned low = first == 0xf0 ? 0x90 : 0x80;
-        const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
-        return second >= low && second <= high && (at(2) & 0xc0) == 0x80 && (at(3) & 0xc0) == 0x80 ? 4 : 0;
-    }
-    return 0;
+    if (text.empty()) return 0;
+    return utf8_sequence_length_by(
+        [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : '\0'); });
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) noexcept {
@@ -69,6 +40,19 @@ std::size_t count_code_points(std::string_view text) noexcept {
     return count;
 }
 
+// Every byte except the continuation bytes (10xxxxxx) starts a code point; eight at a time.
+std::size_t count_valid_code_points(std::string_view text) noexcept {
+    std::size_t continuations = 0;
+    std::size_t at = 0;
+    for (; at + 8 <= text.size(); at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, text.data() + at, 8);
+        continuations += static_cast<std::size_t>(std::popcount((word & ~(word << 1)) & 0x8080808080808080));
+    }
+    for (; at < text.size(); ++at) continuations += is_utf8_continuation(text[at]) ? 1u : 0u;
+    return text.size() - continuations;
+}
+
 std::string_view truncate_to_bytes(std::string_view text, std::size_t max_bytes) noexcept {
     if (text.size() <= max_bytes) {
         return text;
@@ -76,7 +60,7 @@ std::string_view truncate_to_bytes(std::string_view text, std::size_t max_bytes)
     // A cut inside a code point lies at most three bytes behind its first byte.
     for (std::size_t back = 0; back < 4 && back <= max_bytes; ++back) {
         const std::size_t start = max_bytes - back;
-        if (!continues(static_cast<unsigned char>(text[start]))) {
+        if (!is_utf8_continuation(text[start])) {
             return text.substr(0, utf8_sequence_length(text.substr(start)) > back ? start : max_bytes);
         }
     }

@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -63,11 +64,34 @@ RC_GTEST_PROP(Utf8, ATruncatedValidTextIsValidAndLosesLessThanOneCodePoint,
     }
     RC_ASSERT(is_valid_utf8(text));
     RC_ASSERT(count_code_points(text) == raw.size());
+    RC_ASSERT(count_valid_code_points(text) == raw.size());
     const auto max = text.empty() ? 0 : cut % (text.size() + 1);
     const auto kept = truncate_to_bytes(text, max);
     RC_ASSERT(is_valid_utf8(kept));
     RC_ASSERT(kept.size() <= max);
     RC_ASSERT(kept.size() + 4 > max);
+}
+
+TEST(Utf8, CodePointsAreWrittenAndReadBack) {
+    std::vector<char32_t> points = {0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0x10FFFF};
+    for (char32_t point = 0; point <= 0x10FFFF; point += point < 0x1000 ? 1 : 61) {
+        if (point < 0xD800 || point > 0xDFFF) points.push_back(point);
+    }
+    for (const char32_t point : points) {
+        std::string text;
+        append_utf8(text, point);
+        ASSERT_EQ(utf8_sequence_length(text), text.size()) << static_cast<std::uint32_t>(point);
+        ASSERT_EQ(decode_utf8(text), point);
+        ASSERT_FALSE(is_utf8_continuation(text.front()));
+        ASSERT_EQ(count_valid_code_points(text), 1u);
+    }
+}
+
+TEST(Utf8, ASequenceThatIsCutIsNone) {
+    for (const std::string_view whole : {"é", "€", "😀"}) {
+        for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+            EXPECT_EQ(utf8_sequence_length(whole.substr(0, bytes)), 0u) << whole << ' ' << bytes;
+    }
 }
 
 RC_GTEST_PROP(Utf8, AnyBytesAreCutWithinTheLimit, (const std::string& bytes, std::uint8_t max)) {

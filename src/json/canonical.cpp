@@ -15,7 +15,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "base/utf8.h"
-#include "json/text.h"
+#include "json/value_writer.h"
 
 namespace callgate::json {
 
@@ -88,99 +88,40 @@ bool utf16_less(std::string_view a, std::string_view b) noexcept {
     return rank(*at_a) < rank(*at_b);
 }
 
-class CanonicalWriter {
+/// Members sorted by their keys.
+class Canonical {
 public:
-    explicit CanonicalWriter(std::string& out) : sink_(out) {}
+    /// They lie in members_ from `first` on, up to the members of the object opened after it.
+    struct Members {
+        std::size_t first = 0;
+        std::size_t at = 0;
+        std::size_t end = 0;
+    };
+    static constexpr bool kPretty = false;
 
-    void write(const Value& root) {
-        const Value* value = &root;
-        do {
-            value = open(*value);
-            if (value == nullptr) value = next();
-        } while (value != nullptr);
-        sink_.finish();
+    Members open(const Object& object) {
+        const std::size_t first = members_.size();
+        for (const auto& member : object) members_.push_back({valid_key(member.key()), &member.value()});
+        std::sort(members_.begin() + static_cast<std::ptrdiff_t>(first), members_.end(),
+                  [](const Member& a, const Member& b) { return utf16_less(a.key, b.key); });
+        return {first, first, members_.size()};
     }
+
+    bool next(Members& members) {
+        if (++members.at != members.end) return true;
+        members_.resize(members.first);
+        return false;
+    }
+
+    std::string_view key(const Members& members) const { return members_[members.at].key; }
+    const Value* value(const Members& members) const { return members_[members.at].value; }
+    static void put_double(TextSink& sink, double number) { put_es_number(sink, number); }
 
 private:
     struct Member {
         std::string_view key;
         const Value* value;
     };
-
-    /// A container being written. An object's members lie sorted in members_ from `first` on, up to the
-    /// members of the object opened after it.
-    struct Frame {
-        const Value* element;
-        const Value* element_end;
-        std::size_t first;
-        std::size_t member;
-        std::size_t count;
-    };
-
-    const Value* open(const Value& value) {
-        switch (value.kind()) {
-            case boost::json::kind::null: sink_.put_token("null"); return nullptr;
-            case boost::json::kind::bool_:
-                sink_.put_token(value.get_bool() ? "true" : "false");
-                return nullptr;
-            case boost::json::kind::int64: sink_.put_integer(value.get_int64()); return nullptr;
-            case boost::json::kind::uint64: sink_.put_integer(value.get_uint64()); return nullptr;
-            case boost::json::kind::double_: put_es_number(sink_, value.get_double()); return nullptr;
-            case boost::json::kind::string: sink_.put_string(value.get_string()); return nullptr;
-            case boost::json::kind::array: {
-                const Array& array = value.get_array();
-                sink_.put('[');
-                if (array.empty()) {
-                    sink_.put(']');
-                    return nullptr;
-                }
-                open_.push_back({array.begin(), array.end(), 0, 0, 0});
-                return array.begin();
-            }
-            case boost::json::kind::object: {
-                const Object& object = value.get_object();
-                sink_.put('{');
-                if (object.empty()) {
-                    sink_.put('}');
-                    return nullptr;
-                }
-                open_.push_back({nullptr, nullptr, members_.size(), 0, object.size()});
-                for (const auto& member : object)
-                    members_.push_back({valid_key(member.key()), &member.value()});
-                std::sort(members_.end() - static_cast<std::ptrdiff_t>(object.size()), members_.end(),
-                          [](const Member& a, const Member& b) { return utf16_less(a.key, b.key); });
-                return key(members_[open_.back().first]);
-            }
-        }
-        return nullptr;
-    }
-
-    const Value* next() {
-        while (!open_.empty()) {
-            Frame& frame = open_.back();
-            if (frame.count != 0) {
-                if (++frame.member != frame.count) {
-                    sink_.put(',');
-                    return key(members_[frame.first + frame.member]);
-                }
-                sink_.put('}');
-                members_.resize(frame.first);
-            } else {
-                if (++frame.element != frame.element_end) {
-                    sink_.put(',');
-                    return frame.element;
-                }
-                sink_.put(']');
-            }
-            open_.pop_back();
-        }
-        return nullptr;
-    }
-
-    const Value* key(const Member& member) {
-        sink_.put_key(member.key);
-        return member.value;
-    }
 
     /// Keys are sorted as they will be written, so that the text's own keys are in order.
     std::string_view valid_key(std::string_view key) {
@@ -190,8 +131,6 @@ private:
         return repaired_.emplace_back(valid_utf8(key));
     }
 
-    TextSink sink_;
-    boost::container::small_vector<Frame, 16> open_;
     boost::container::small_vector<Member, 32> members_;
     std::deque<std::string> repaired_;
 };
@@ -200,7 +139,7 @@ private:
 
 std::string canonical(const Value& value) {
     std::string out;
-    CanonicalWriter(out).write(value);
+    ValueWriter<Canonical>(out).write(value);
     return out;
 }
 

@@ -6,6 +6,8 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "json/number_order.h"
+
 namespace callgate::json {
 
 namespace {
@@ -16,57 +18,6 @@ using boost::json::kind;
 constexpr std::size_t kDepthInPlace = 32;
 constexpr double kTwo63 = 9223372036854775808.0;
 constexpr double kTwo64 = 18446744073709551616.0;
-
-template <class T>
-int three_way(T a, T b) noexcept {
-    return (a > b) - (a < b);
-}
-
-int compare(std::int64_t a, std::uint64_t b) noexcept {
-    return a < 0 ? -1 : three_way(static_cast<std::uint64_t>(a), b);
-}
-
-/// The whole parts are compared as integers; when they agree, b's fraction decides.
-template <class Integer>
-int compare_whole(Integer a, double b) noexcept {
-    const double whole = std::trunc(b);
-    const int order = three_way(a, static_cast<Integer>(whole));
-    return order != 0 ? order : three_way(whole, b);
-}
-
-int compare(std::int64_t a, double b) noexcept {
-    if (std::isnan(b) || b < -kTwo63) return 1;
-    if (b >= kTwo63) return -1;
-    return compare_whole(a, b);
-}
-
-int compare(std::uint64_t a, double b) noexcept {
-    if (std::isnan(b) || b < 0) return 1;
-    if (b >= kTwo64) return -1;
-    return compare_whole(a, b);
-}
-
-int compare(double a, double b) noexcept {
-    if (std::isnan(a) || std::isnan(b))
-        return static_cast<int>(std::isnan(b)) - static_cast<int>(std::isnan(a));
-    return three_way(a, b);
-}
-
-int compare(std::int64_t a, std::int64_t b) noexcept {
-    return three_way(a, b);
-}
-int compare(std::uint64_t a, std::uint64_t b) noexcept {
-    return three_way(a, b);
-}
-int compare(std::uint64_t a, std::int64_t b) noexcept {
-    return -compare(b, a);
-}
-int compare(double a, std::int64_t b) noexcept {
-    return -compare(b, a);
-}
-int compare(double a, std::uint64_t b) noexcept {
-    return -compare(b, a);
-}
 
 template <class Number>
 int compare_with(Number a, const Value& b) noexcept {
@@ -79,7 +30,7 @@ int compare_with(Number a, const Value& b) noexcept {
 
 enum class Verdict { different, same, look_inside };
 
-/// Compares all but the contents of two containers.
+/// Compares everything except the contents of two containers.
 Verdict compare_outside(const Value& a, const Value& b) noexcept {
     const auto verdict = [](bool same) { return same ? Verdict::same : Verdict::different; };
     if (a.is_number()) return verdict(b.is_number() && compare_numbers(a, b) == 0);

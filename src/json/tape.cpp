@@ -13,6 +13,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/utf8.h"
 #include "json/tape_fault.h"
 
 namespace callgate::json {
@@ -70,27 +71,9 @@ std::uint64_t hash_key(const Cell& key, std::uint64_t seed) noexcept {
     return h ^ (h >> 32);
 }
 
-// The length of the UTF-8 sequence at `at` (Unicode table 3-7), 0 when it is not well-formed. NUL padding
-// makes reading ahead safe.
+// As base::utf8_sequence_length(). NUL padding makes reading ahead safe.
 std::size_t utf8_sequence(const char* at) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
-    const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return 1;
-    if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
-    if (lead >= 0xE0 && lead <= 0xEF) {
-        if (!tail(1) || !tail(2)) return 0;
-        if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-        if (lead == 0xED && byte(1) > 0x9F) return 0;
-        return 3;
-    }
-    if (lead >= 0xF0 && lead <= 0xF4) {
-        if (!tail(1) || !tail(2) || !tail(3)) return 0;
-        if (lead == 0xF0 && byte(1) < 0x90) return 0;
-        if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-        return 4;
-    }
-    return 0;
+    return base::utf8_sequence_length_by([&](std::size_t i) { return static_cast<unsigned char>(at[i]); });
 }
 
 // How many bytes from `at` on are plain string content: ASCII, no quote, backslash or control character.
@@ -129,26 +112,6 @@ int hex4(const char* at) noexcept {
         value = value * 16 + digit;
     }
     return value;
-}
-
-char* put_utf8(char* out, std::uint32_t c) noexcept {
-    const auto put = [&](std::uint32_t byte) { *out++ = static_cast<char>(byte); };
-    if (c < 0x80) {
-        put(c);
-    } else if (c < 0x800) {
-        put(0xC0 | (c >> 6));
-        put(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        put(0xE0 | (c >> 12));
-        put(0x80 | ((c >> 6) & 0x3F));
-        put(0x80 | (c & 0x3F));
-    } else {
-        put(0xF0 | (c >> 18));
-        put(0x80 | ((c >> 12) & 0x3F));
-        put(0x80 | ((c >> 6) & 0x3F));
-        put(0x80 | (c & 0x3F));
-    }
-    return out;
 }
 
 // True when the integer literal [first, last) is exactly the double `value`.
@@ -395,7 +358,7 @@ private:
             c = 0x10000 + ((c - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00);
             length = 12;
         }
-        out = put_utf8(out, c);
+        out = base::encode_utf8(out, c);
         return from + length;
     }
 

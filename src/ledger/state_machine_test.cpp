@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tool/words.h"
+
 namespace callgate::ledger {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr OwnerId kBob = 2;
 using enum CallState;
 constexpr CallState kStates[] = {claimed, dispatched, reconciling, succeeded,
                                  failed,  unknown,    cancelled,   not_applied};
-constexpr EffectClass kEffects[] = {EffectClass::read, EffectClass::keyed, EffectClass::verify,
-                                    EffectClass::tx, EffectClass::unsafe};
 constexpr AttemptEnd kEnds[] = {AttemptEnd::succeeded, AttemptEnd::failed, AttemptEnd::not_applied,
                                 AttemptEnd::ambiguous, AttemptEnd::cancelled};
 
@@ -73,7 +73,7 @@ TEST(Claim, TheSameKeyForAnotherRequestIsRefusedInEveryState) {
 
 TEST(Claim, AFinishedCallIsReplayedWhoeverRanIt) {
     for (const CallState state : {succeeded, failed, cancelled, not_applied}) {
-        for (const EffectClass effect : kEffects) {
+        for (const EffectClass effect : kEffectClasses) {
             const CallRow row = row_in(state, effect);
             EXPECT_EQ(judge_claim(&row, all(7), true), ClaimVerdict::replay) << name_of(state, effect);
             EXPECT_EQ(judge_claim(&row, all(7), false), ClaimVerdict::replay) << name_of(state, effect);
@@ -83,7 +83,7 @@ TEST(Claim, AFinishedCallIsReplayedWhoeverRanIt) {
 
 TEST(Claim, ARunningCallIsWaitedForAndADeadOwnersIsTakenOver) {
     for (const CallState state : {claimed, dispatched, reconciling}) {
-        for (const EffectClass effect : kEffects) {
+        for (const EffectClass effect : kEffectClasses) {
             const CallRow row = row_in(state, effect);
             EXPECT_EQ(judge_claim(&row, all(7), true), ClaimVerdict::in_progress) << name_of(state, effect);
             EXPECT_EQ(judge_claim(&row, all(7), false), ClaimVerdict::dead_owner) << name_of(state, effect);
@@ -150,7 +150,7 @@ TEST(TakeOver, WhatBecomesOfACallDependsOnItsStateAndEffectClass) {
 
 TEST(TakeOver, WhatHasEndedCannotBeTakenOver) {
     for (const CallState state : {succeeded, failed, cancelled, not_applied}) {
-        for (const EffectClass effect : kEffects) {
+        for (const EffectClass effect : kEffectClasses) {
             CallRow row = row_in(state, effect);
             EXPECT_FALSE(take_over(row, kBob)) << name_of(state, effect);
             EXPECT_EQ(row.state, state);
@@ -225,7 +225,7 @@ TEST(DecideClaim, ATombstoneRefusesTheKeyUnlessARowStandsThere) {
 
 TEST(DecideClaim, ADeadOwnersCallIsTakenOverAndSentWhereThatMayBe) {
     for (const CallState state : kStates) {
-        for (const EffectClass effect : kEffects) {
+        for (const EffectClass effect : kEffectClasses) {
             const CallRow row = row_in(state, effect);
             CallRow bobs = row_in(claimed, effect);
             bobs.owner = kBob;
@@ -274,7 +274,7 @@ TEST(DecideClaim, AnotherDefinitionIsNotSentUnderTheOldClaim) {
 
 TEST(GiveUp, ACallEndsWithItsOwnerIfNobodyMayOrCanGoOn) {
     for (const CallState state : kStates) {
-        for (const EffectClass effect : kEffects) {
+        for (const EffectClass effect : kEffectClasses) {
             CallRow row = row_in(state, effect);
             const bool once = effect == EffectClass::unsafe || effect == EffectClass::tx;
             EXPECT_EQ(ends_with_its_owner(row), !is_end(state)) << name_of(state, effect);  // no key
@@ -318,7 +318,7 @@ TEST(Settle, AnAttemptsEndDecidesByEffectClassAndByWhetherTheCallerGoesOn) {
         bool maybe_applied;
     };
     std::vector<Case> cases;
-    for (const EffectClass effect : kEffects) {
+    for (const EffectClass effect : kEffectClasses) {
         for (const bool last : {true, false}) {
             cases.push_back({AttemptEnd::succeeded, last, effect, succeeded, false, false});
             cases.push_back({AttemptEnd::failed, last, effect, failed, false, false});
@@ -353,7 +353,7 @@ TEST(Settle, AnAttemptsEndDecidesByEffectClassAndByWhetherTheCallerGoesOn) {
 }
 
 TEST(Settle, WhatWasSentCannotBeCancelled) {
-    for (const EffectClass effect : kEffects) {
+    for (const EffectClass effect : kEffectClasses) {
         CallRow row = row_in(dispatched, effect);
         EXPECT_FALSE(settle(row, AttemptEnd::cancelled).accepted);
         EXPECT_EQ(row.state, dispatched);

@@ -56,17 +56,17 @@ std::string_view first(std::string_view bytes, std::size_t count) {
 }  // namespace
 
 void FaultyFileOps::inject(FileOp op, FileFault fault, std::uint64_t on_call, bool repeat) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     armed_.push_back(Armed{op, fault, calls_[static_cast<std::size_t>(op)] + on_call, repeat});
 }
 
 void FaultyFileOps::clear() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     armed_.clear();
 }
 
 std::uint64_t FaultyFileOps::calls(FileOp op) const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return calls_[static_cast<std::size_t>(op)];
 }
 
@@ -75,7 +75,7 @@ const FileFault* FaultyFileOps::due(FileOp op, FileFault& storage) {
         storage = fault_of(*action);
         return &storage;
     }
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto count = ++calls_[static_cast<std::size_t>(op)];
     for (const auto& armed : armed_) {
         if (armed.op == op && (count == armed.on_call || (armed.repeat && count > armed.on_call))) {

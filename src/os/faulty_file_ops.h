@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "os/file_ops.h"
 
 namespace callgate::os {
@@ -86,9 +86,9 @@ private:
     Result<std::size_t> pass_bytes(FileOp op, Bytes bytes, Call call);
 
     FileOps& inner_;
-    mutable std::mutex mutex_;
-    std::array<std::uint64_t, kFileOpCount> calls_{};
-    std::vector<Armed> armed_;
+    mutable base::Mutex mutex_;
+    std::array<std::uint64_t, kFileOpCount> calls_ CALLGATE_GUARDED_BY(mutex_){};
+    std::vector<Armed> armed_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::os

@@ -47,7 +47,7 @@ TEST_F(FileLockTest, OnlyOneHoldsItAtATime) {
 }
 
 TEST_F(FileLockTest, ThreadsThatWaitGetTheirTurn) {
-    int counter = 0;  // unguarded but for the lock
+    int counter = 0;  // guarded by the file lock alone
     {
         std::vector<std::jthread> threads;
         for (int i = 0; i < 4; ++i) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "os/system_error.h"
 
 namespace callgate::os {
@@ -50,37 +51,28 @@ template <class Write>
 Result<void> write_with(std::string_view bytes, Write write) {
     std::size_t written = 0;
     while (written < bytes.size()) {
-        const auto step = uninterrupted([&] { return write(bytes.substr(written), written); });
-        if (!step) {
-            return tl::unexpected(step.error());
-        }
-        if (*step == 0) {
+        CALLGATE_TRY_ASSIGN(const auto step,
+                            uninterrupted([&] { return write(bytes.substr(written), written); }));
+        if (step == 0) {
             // POSIX allows it for no reason at all; going on could take forever.
             return tl::unexpected(system_error(ErrorCode::internal, "write", "a file", EIO));
         }
-        written += *step;
+        written += step;
     }
     return {};
 }
 
 Result<void> put_new_file(FileOps& files, const std::string& path, std::string_view content,
                           mode_t permissions) {
-    auto fd = uninterrupted([&] { return files.open(path, OpenMode::create_exclusive, permissions); });
-    if (!fd) {
-        return tl::unexpected(fd.error());
-    }
-    if (auto written = write_all(files, *fd, content); !written) {
-        return written;
-    }
-    return uninterrupted([&] { return files.fsync(*fd); });
+    CALLGATE_TRY_ASSIGN(
+        auto fd, uninterrupted([&] { return files.open(path, OpenMode::create_exclusive, permissions); }));
+    CALLGATE_TRY(write_all(files, fd, content));
+    return uninterrupted([&] { return files.fsync(fd); });
 }
 
 Result<void> sync_directory(FileOps& files, const std::string& path) {
-    auto fd = uninterrupted([&] { return files.open(path, OpenMode::directory); });
-    if (!fd) {
-        return tl::unexpected(fd.error());
-    }
-    return uninterrupted([&] { return files.fsync(*fd); });
+    CALLGATE_TRY_ASSIGN(auto fd, uninterrupted([&] { return files.open(path, OpenMode::directory); }));
+    return uninterrupted([&] { return files.fsync(fd); });
 }
 
 }  // namespace

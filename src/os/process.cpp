@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/try.h"
 #include "os/system_error.h"
 
 namespace callgate::os {
@@ -129,11 +130,8 @@ Result<Ends> make_ends(Stdio how, int number) {
         out.childs = std::move(input ? reads : writes);
     }
     for (Fd* fd : {&out.ours, &out.childs}) {
-        auto moved = above_stdio(std::move(*fd));
-        if (!moved) {
-            return tl::unexpected(moved.error());
-        }
-        *fd = std::move(*moved);
+        CALLGATE_TRY_ASSIGN(auto moved, above_stdio(std::move(*fd)));
+        *fd = std::move(moved);
     }
     return out;
 }
@@ -245,9 +243,7 @@ Error launch_error(const std::string& command, int error_number) {
 }
 
 Result<std::unique_ptr<Process>> RealProcessLauncher::launch(const ProcessSpec& spec) {
-    if (auto valid = check(spec); !valid) {
-        return tl::unexpected(std::move(valid.error()));
-    }
+    CALLGATE_TRY(check(spec));
     const std::string& command = spec.argv.front();
     if (!spec.directory.empty()) {
         // The child's ENOENT would not say whether the directory or the command is missing.
@@ -263,11 +259,8 @@ Result<std::unique_ptr<Process>> RealProcessLauncher::launch(const ProcessSpec& 
     const Stdio how[] = {spec.input, spec.output, spec.errors};
     for (int number = 0; number < 3; ++number) {
         const auto index = static_cast<std::size_t>(number);
-        auto made = make_ends(how[index], number);
-        if (!made) {
-            return tl::unexpected(std::move(made.error()));
-        }
-        ends[index] = std::move(*made);
+        CALLGATE_TRY_ASSIGN(auto made, make_ends(how[index], number));
+        ends[index] = std::move(made);
     }
 
     SpawnOptions options;

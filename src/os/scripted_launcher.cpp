@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/try.h"
 #include "os/files.h"
 #include "os/system_error.h"
 
@@ -63,9 +64,7 @@ Result<Fd> readable(const std::string& text) {
         return tl::unexpected(system_error(ErrorCode::internal, "make", "a memory file", errno));
     }
     RealFileOps files;
-    if (auto written = pwrite_all(files, fd, text, 0); !written) {
-        return tl::unexpected(std::move(written.error()));
-    }
+    CALLGATE_TRY(pwrite_all(files, fd, text, 0));
     return fd;
 }
 
@@ -84,20 +83,18 @@ std::string ProcessRecord::read_input() {
 }
 
 void ScriptedLauncher::add(ProcessScript script) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     scripts_.push_back(std::move(script));
 }
 
 std::vector<std::shared_ptr<ProcessRecord>> ScriptedLauncher::records() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return records_;
 }
 
 Result<std::unique_ptr<Process>> ScriptedLauncher::launch(const ProcessSpec& spec) {
-    if (auto valid = check(spec); !valid) {
-        return tl::unexpected(std::move(valid.error()));
-    }
-    const std::lock_guard lock(mutex_);
+    CALLGATE_TRY(check(spec));
+    const base::MutexLock lock(mutex_);
     auto record = std::make_shared<ProcessRecord>();
     record->spec = spec;
     records_.push_back(record);

@@ -1,4 +1,4 @@
-// Processes that never ran: a launcher for tests, which plays what it was told.
+// Processes that never ran: a launcher for tests, which plays scripts.
 //
 // Each launch takes the next script. What the code under test reads from and writes to are real descriptors,
 // so that event loops work as with real children; nothing waits and nothing depends on timing.
@@ -7,11 +7,11 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "os/process.h"
 
 namespace callgate::os {
@@ -46,9 +46,9 @@ public:
     std::vector<std::shared_ptr<ProcessRecord>> records() const;
 
 private:
-    mutable std::mutex mutex_;
-    std::deque<ProcessScript> scripts_;
-    std::vector<std::shared_ptr<ProcessRecord>> records_;
+    mutable base::Mutex mutex_;
+    std::deque<ProcessScript> scripts_ CALLGATE_GUARDED_BY(mutex_);
+    std::vector<std::shared_ptr<ProcessRecord>> records_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::os

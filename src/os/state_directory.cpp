@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include "base/try.h"
 #include "os/files.h"
 #include "os/system_error.h"
 
@@ -40,14 +41,13 @@ Result<void> make_directories(FileOps& files, const std::string& path) {
     if (!made && error_number(made.error()) == EEXIST) return {};
     const std::string parent = directory_of(path);
     if (!made && error_number(made.error()) == ENOENT && parent != path) {
-        if (auto above = make_directories(files, parent); !above) return above;
+        CALLGATE_TRY(make_directories(files, parent));
         made = files.mkdir(path);
         if (!made && error_number(made.error()) == EEXIST) return {};
     }
     if (!made) return made;
-    const auto directory = files.open(parent, OpenMode::directory);
-    if (!directory) return tl::unexpected(directory.error());
-    return files.fsync(*directory);
+    CALLGATE_TRY_ASSIGN(const auto directory, files.open(parent, OpenMode::directory));
+    return files.fsync(directory);
 }
 
 }  // namespace callgate::os

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/try.h"
 #include "os/files.h"
 #include "os/system_error.h"
 
@@ -77,25 +78,21 @@ bool PeerCredentials::in_group(gid_t group) const noexcept {
 }
 
 Result<Fd> listen_unix(const std::string& path, mode_t permissions, int backlog) {
-    auto address = address_of(path, "listen on");
-    if (!address) return tl::unexpected(std::move(address.error()));
-    if (auto removed = remove_socket(path); !removed) return tl::unexpected(std::move(removed.error()));
-    auto fd = stream_socket("listen on", path);
-    if (!fd) return fd;
+    CALLGATE_TRY_ASSIGN(auto address, address_of(path, "listen on"));
+    CALLGATE_TRY(remove_socket(path));
+    CALLGATE_TRY_ASSIGN(auto fd, stream_socket("listen on", path));
     // Linux makes the file with the socket's own permissions: it is never open to more, not even for a
     // moment.
-    if (::fchmod(fd->get(), permissions) != 0 || ::bind(fd->get(), address->get(), address->size) != 0 ||
-        ::listen(fd->get(), backlog) != 0)
+    if (::fchmod(fd.get(), permissions) != 0 || ::bind(fd.get(), address.get(), address.size) != 0 ||
+        ::listen(fd.get(), backlog) != 0)
         return failed("listen on", path);
     return fd;
 }
 
 Result<Fd> connect_unix(const std::string& path) {
-    auto address = address_of(path, "connect to");
-    if (!address) return tl::unexpected(std::move(address.error()));
-    auto fd = stream_socket("connect to", path);
-    if (!fd) return fd;
-    while (::connect(fd->get(), address->get(), address->size) != 0) {
+    CALLGATE_TRY_ASSIGN(auto address, address_of(path, "connect to"));
+    CALLGATE_TRY_ASSIGN(auto fd, stream_socket("connect to", path));
+    while (::connect(fd.get(), address.get(), address.size) != 0) {
         if (errno != EINTR) return failed("connect to", path);
     }
     return fd;

@@ -64,18 +64,6 @@ struct Character {
     }
 };
 
-char32_t decode(std::string_view sequence) {
-    const auto at = [&](std::size_t i) {
-        return static_cast<char32_t>(static_cast<unsigned char>(sequence[i]));
-    };
-    switch (sequence.size()) {
-        case 2: return (at(0) & 0x1f) << 6 | (at(1) & 0x3f);
-        case 3: return (at(0) & 0x0f) << 12 | (at(1) & 0x3f) << 6 | (at(2) & 0x3f);
-        case 4: return (at(0) & 0x07) << 18 | (at(1) & 0x3f) << 12 | (at(2) & 0x3f) << 6 | (at(3) & 0x3f);
-        default: return at(0);
-    }
-}
-
 /// The first character of `text`. `quote` is escaped by a backslash, as the backslash is.
 Character first_of(std::string_view text, char quote) {
     Character out;
@@ -85,7 +73,7 @@ Character first_of(std::string_view text, char quote) {
         out.put_hex('u', 0xdc00 + static_cast<unsigned char>(text[0]), 4);
         return out;
     }
-    const char32_t c = decode(text.substr(0, out.bytes));
+    const char32_t c = base::decode_utf8(text.substr(0, out.bytes));
     if (c == '\\' || c == static_cast<char32_t>(quote)) {
         out.put('\\');
         out.put(static_cast<char>(c));

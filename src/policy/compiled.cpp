@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
+#include "base/try.h"
 #include "policy/rule_identity.h"
+#include "tool/words.h"
 
 namespace callgate::policy {
 
@@ -26,7 +28,6 @@ constexpr std::uint32_t kMostApprovals = 16;
 constexpr std::uint32_t kMostCalls = 1'000'000;
 constexpr std::uint32_t kMostNotifications = 100'000;
 constexpr milliseconds kDay = std::chrono::hours(24);
-constexpr int kEffects = 5;
 
 Error bad(std::string_view reason, std::string message) {
     return {ErrorCode::config_error, std::move(message), {{"reason", reason}}};
@@ -112,28 +113,25 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
                  {rule.principals, made.principals, "principals"},
                  {rule.tenants, made.tenants, "tenants"}};
     for (const auto& list : lists) {
-        auto globs = compile_globs(list.from, list.what);
-        if (!globs) return tl::unexpected(std::move(globs.error()));
-        list.to = std::move(*globs);
+        CALLGATE_TRY_ASSIGN(auto globs, compile_globs(list.from, list.what));
+        list.to = std::move(globs);
     }
     made.at_least = rule.risk_at_least.value_or(Risk::low);
     made.at_most = rule.risk_at_most.value_or(Risk::critical);
     for (const EffectClass effect : rule.effects) {
-        if (static_cast<int>(effect) >= kEffects) {
+        if (static_cast<std::size_t>(effect) >= kEffectWords.size()) {
             return tl::unexpected(bad("bad_rule", "it names an effect class that does not exist"));
         }
         made.effects = static_cast<std::uint8_t>(made.effects | 1U << static_cast<unsigned>(effect));
     }
     if (rule.effects.empty()) made.effects = 0xFF;
     if (rule.when) {
-        auto window = ResolvedWindow::resolve(*rule.when);
-        if (!window) return tl::unexpected(std::move(window.error()));
-        made.when = *window;
+        CALLGATE_TRY_ASSIGN(auto window, ResolvedWindow::resolve(*rule.when));
+        made.when = window;
     }
     if (rule.arguments) {
-        auto schema = schema::Schema::compile(*rule.arguments);
-        if (!schema) return tl::unexpected(std::move(schema.error()));
-        made.arguments = std::move(*schema);
+        CALLGATE_TRY_ASSIGN(auto schema, schema::Schema::compile(*rule.arguments));
+        made.arguments = std::move(schema);
     }
     return made;
 }
@@ -173,8 +171,8 @@ Result<std::shared_ptr<const Compiled>> Compiled::make(PolicyConfig config, std:
     std::shared_ptr<Compiled> made(new Compiled());
     made->config_ = std::move(config);
     made->revision_ = revision;
-    if (auto rules = made->compile_rules(); !rules) return tl::unexpected(std::move(rules.error()));
-    if (auto rest = made->compile_rest(); !rest) return tl::unexpected(std::move(rest.error()));
+    CALLGATE_TRY(made->compile_rules());
+    CALLGATE_TRY(made->compile_rest());
     return made;
 }
 
@@ -226,7 +224,7 @@ Result<void> Compiled::compile_rest() {
          {std::pair<const UseLimits&, std::string_view>{limits.per_tool, "per tool"},
           {limits.per_principal, "per principal"},
           {limits.per_run, "per run"}}) {
-        if (auto checked = check_limits(one, whose); !checked) return checked;
+        CALLGATE_TRY(check_limits(one, whose));
     }
     limits_tools_ = limits_anything(limits.per_tool);
     limits_principals_ = limits_anything(limits.per_principal);

@@ -3,7 +3,7 @@
 // Order: base risk from the contract, the four adjusters, all matching raise-risk rules (each only raises);
 // then the first matching decision rule, else the matrix; then hard overrides. A rule's decision takes the
 // place of what the matrix would ask for, but never goes below a hard override and never lifts the matrix's
-// deny; a grant lowers `confirm` like a rule that allows. At A0 nothing but a preview ever happens: a rule or
+// deny; a grant lowers `confirm` like a rule that allows. At A0 only a preview ever happens: a rule or
 // a matrix cell that denies is the only other answer.
 //
 // A rule whose schema cannot judge the arguments within its step budget matches if it restricts, and does not

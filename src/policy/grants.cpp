@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/mutex.h"
+#include "base/try.h"
 #include "policy/memory.h"
 
 namespace callgate::policy {
@@ -67,26 +69,25 @@ Result<Live> compile(Grant grant, base::WallTime now) {
 }  // namespace
 
 struct Grants::State {
-    mutable std::mutex mutex;
-    std::vector<Live> live;             // in the order they were given
-    std::atomic<std::size_t> count{0};  // of live, to ask without the lock
+    mutable base::Mutex mutex;
+    std::vector<Live> live CALLGATE_GUARDED_BY(mutex);  // in the order they were given
+    std::atomic<std::size_t> count{0};                  // of live, to ask without the lock
     mutable ScratchPool scratch;
     base::SystemClock clock;
     base::SystemRng rng;
     base::IdGenerator ids{clock, rng};
 
-    void recount() { count.store(live.size(), std::memory_order_release); }
+    void recount() CALLGATE_REQUIRES(mutex) { count.store(live.size(), std::memory_order_release); }
 };
 
 Grants::Grants() : state_(std::make_unique<State>()) {}
 Grants::~Grants() = default;
 
 Result<std::string> Grants::add(Grant grant, base::WallTime now) {
-    auto made = compile(std::move(grant), now);
-    if (!made) return tl::unexpected(std::move(made.error()));
+    CALLGATE_TRY_ASSIGN(auto made, compile(std::move(grant), now));
     std::string id = "grant-" + state_->ids.next().to_string();
-    made->grant.id = id;
-    const std::scoped_lock lock(state_->mutex);
+    made.grant.id = id;
+    const base::MutexLock lock(state_->mutex);
     std::erase_if(state_->live, [&](const Live& one) { return one.expired(now); });
     if (state_->live.size() >= kMostGrants) {
         return fail(ErrorCode::config_error,
@@ -94,20 +95,20 @@ Result<std::string> Grants::add(Grant grant, base::WallTime now) {
                                 kMostGrants),
                     {{"reason", "too_many"}});
     }
-    state_->live.push_back(std::move(*made));
+    state_->live.push_back(std::move(made));
     state_->recount();
     return id;
 }
 
 bool Grants::revoke(std::string_view id) {
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     const std::size_t gone = std::erase_if(state_->live, [&](const Live& one) { return one.grant.id == id; });
     state_->recount();
     return gone != 0;
 }
 
 std::vector<Grant> Grants::list(base::WallTime now) const {
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     std::vector<Grant> all;
     for (const Live& one : state_->live) {
         if (!one.expired(now)) all.push_back(one.grant);
@@ -117,7 +118,7 @@ std::vector<Grant> Grants::list(base::WallTime now) const {
 
 std::optional<std::string> Grants::covers(const Question& question) const {
     if (state_->count.load(std::memory_order_acquire) == 0) return {};
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     for (const Live& one : state_->live) {
         const Grant& grant = one.grant;
         if (one.expired(question.now) || grant.tenant != question.caller.tenant) continue;
@@ -135,7 +136,7 @@ std::optional<std::string> Grants::covers(const Question& question) const {
 }
 
 bool Grants::use(std::string_view id, base::WallTime now) {
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     const auto found =
         std::ranges::find_if(state_->live, [&](const Live& one) { return one.grant.id == id; });
     if (found == state_->live.end() || found->expired(now)) return false;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "policy/limiter_places.h"
 
 namespace callgate::policy {
@@ -76,9 +77,9 @@ struct Limiter::Ticket::Held {
     };
 
     std::shared_ptr<Limiter::State> owner;
-    std::vector<Part> parts;
-    bool entered = false;  // by its places, if it needs any
-    std::unique_ptr<Waiting> queued;
+    std::vector<Part> parts CALLGATE_GUARDED_BY(owner->mutex);
+    bool entered CALLGATE_GUARDED_BY(owner->mutex) = false;  // by its places, if it needs any
+    std::unique_ptr<Waiting> queued CALLGATE_GUARDED_BY(owner->mutex);
 
     explicit Held(std::shared_ptr<Limiter::State> state) : owner(std::move(state)) {}
     Held(const Held&) = delete;
@@ -87,7 +88,7 @@ struct Limiter::Ticket::Held {
     ~Held() {
         std::vector<std::function<void()>> ready;
         {
-            const std::scoped_lock lock(owner->mutex);
+            const base::MutexLock lock(owner->mutex);
             if (queued) owner->leave(*queued);
             release(ready);
         }
@@ -96,7 +97,7 @@ struct Limiter::Ticket::Held {
         }
     }
 
-    void release(std::vector<std::function<void()>>& ready) {
+    void release(std::vector<std::function<void()>>& ready) CALLGATE_REQUIRES(owner->mutex) {
         for (const Part& part : parts) {
             if (part.running && entered) --part.subject->running;
             if (part.budget && !entered) --part.subject->run_calls;
@@ -109,7 +110,7 @@ struct Limiter::Ticket::Held {
     }
 
     // Takes the places that are needed, or waits for them. `parts` has a pin on each.
-    Result<void> place(std::vector<Need> needs, Ready wake);
+    Result<void> place(std::vector<Need> needs, Ready wake) CALLGATE_REQUIRES(owner->mutex);
 };
 
 void Limiter::Ticket::Release::operator()(Held* held) const noexcept {
@@ -308,7 +309,7 @@ Result<void> check_places(const std::vector<Need>& needs, std::size_t waiting) {
 }  // namespace
 
 Result<void> Limiter::Ticket::Held::place(std::vector<Need> needs, Ready wake) {
-    if (auto free = check_places(needs, owner->waiting); !free) return free;
+    CALLGATE_TRY(check_places(needs, owner->waiting));
     for (const Need& need : needs) mark(parts, need.subject, true, false);
     if (std::ranges::all_of(needs, &Need::free)) {
         for (const Need& need : needs) ++need.subject->running;
@@ -327,14 +328,14 @@ Result<void> Limiter::Ticket::Held::place(std::vector<Need> needs, Ready wake) {
 
 bool Limiter::Ticket::waits() const {
     if (!state_) return false;
-    const std::scoped_lock lock(state_->owner->mutex);
+    const base::MutexLock lock(state_->owner->mutex);
     return state_->queued && !state_->entered;
 }
 
 std::vector<std::string> Limiter::Ticket::places() const {
     std::vector<std::string> held;
     if (!state_) return held;
-    const std::scoped_lock lock(state_->owner->mutex);
+    const base::MutexLock lock(state_->owner->mutex);
     if (!state_->entered) return held;
     for (const Held::Part& part : state_->parts) {
         if (part.running) held.push_back(*part.subject->key);
@@ -348,14 +349,14 @@ Result<Limiter::Ticket> Limiter::take(const Compiled& policy, const Ask& ask, Mo
     Ticket ticket;
     ticket.state_.reset(new Ticket::Held(state_));
     Ticket::Held& held = *ticket.state_;
-    const std::scoped_lock lock(state_->mutex);
-    const auto subjects = pin_subjects(policy, ask, state_->lasting, state_->runs, held.parts);
-    if (!subjects) return tl::unexpected(subjects.error());
-    std::vector<Need> needs = needs_of(policy, ask, *subjects);
-    if (auto free = check_places(needs, state_->waiting); !free)
-        return tl::unexpected(std::move(free.error()));
+    const base::MutexLock lock(state_->mutex);
+    held.owner->mutex.assert_held();  // the same one
+    CALLGATE_TRY_ASSIGN(const auto subjects,
+                        pin_subjects(policy, ask, state_->lasting, state_->runs, held.parts));
+    std::vector<Need> needs = needs_of(policy, ask, subjects);
+    CALLGATE_TRY(check_places(needs, state_->waiting));
     Taking taking;
-    if (auto taken = take_counts(policy, ask, *subjects, now, 1, taking, held.parts); !taken) {
+    if (auto taken = take_counts(policy, ask, subjects, now, 1, taking, held.parts); !taken) {
         taking.roll_back();
         for (Ticket::Held::Part& part : held.parts) part.budget = false;
         return tl::unexpected(std::move(taken.error()));
@@ -368,10 +369,11 @@ Result<std::vector<Limiter::Ticket>> Limiter::reserve(const Compiled& policy, st
                                                       MonotonicTime now) {
     std::vector<Ticket> tickets(asks.size());
     for (Ticket& ticket : tickets) ticket.state_.reset(new Ticket::Held(state_));
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     Taking taking;
     for (std::size_t i = 0; i < asks.size(); ++i) {
         Ticket::Held& held = *tickets[i].state_;
+        held.owner->mutex.assert_held();  // the same one
         const auto subjects = pin_subjects(policy, asks[i], state_->lasting, state_->runs, held.parts);
         Result<void> taken;
         if (subjects) {
@@ -382,7 +384,9 @@ Result<std::vector<Limiter::Ticket>> Limiter::reserve(const Compiled& policy, st
         if (taken) continue;
         taking.roll_back();
         for (std::size_t j = 0; j <= i; ++j) {
-            for (Ticket::Held::Part& part : tickets[j].state_->parts) part.budget = false;
+            Ticket::Held& before = *tickets[j].state_;
+            before.owner->mutex.assert_held();
+            for (Ticket::Held::Part& part : before.parts) part.budget = false;
         }
         return tl::unexpected(std::move(taken.error()));
     }
@@ -392,9 +396,10 @@ Result<std::vector<Limiter::Ticket>> Limiter::reserve(const Compiled& policy, st
 Result<void> Limiter::enter(const Compiled& policy, const Ask& ask, Ticket& ticket, Ready ready) {
     if (!ticket.held()) ticket.state_.reset(new Ticket::Held(state_));
     Ticket::Held& held = *ticket.state_;
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
+    held.owner->mutex.assert_held();  // the same one
     if (held.entered || held.queued) return {};
-    // Looked up anew: the policy may have changed since the reservation. What is pinned twice is let go
+    // Looked up again: the policy may have changed since the reservation. What is pinned twice is released
     // twice.
     std::vector<Ticket::Held::Part> parts;
     const auto subjects = pin_subjects(policy, ask, state_->lasting, state_->runs, parts);

@@ -1,7 +1,7 @@
 // What the limiter counts, and who waits for a place.
 //
-// A place is given to who has waited longest as soon as it is free, by who gives it back: nobody who comes
-// later gets in between, and no wake-up is lost.
+// Whoever gives a place back passes it to the call that has waited longest: no later call gets in between,
+// and no wake-up is lost.
 //
 // Threads: all of it under the limiter's lock.
 #pragma once
@@ -12,7 +12,6 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/mutex.h"
 #include "policy/memory.h"
 
 namespace callgate::policy {
@@ -105,11 +105,13 @@ private:
 };
 
 struct Limiter::State {
-    std::mutex mutex;
-    Table lasting;  // tools and principals
-    Table runs;     // runs, and tools and principals within them: a flood of runs pushes out only runs
-    std::uint64_t asked = 0;
-    std::size_t waiting = 0;
+    base::Mutex mutex;
+    /// Tools and principals.
+    Table lasting CALLGATE_GUARDED_BY(mutex);
+    /// Runs, and tools and principals within them: a flood of runs pushes out only runs.
+    Table runs CALLGATE_GUARDED_BY(mutex);
+    std::uint64_t asked CALLGATE_GUARDED_BY(mutex) = 0;
+    std::size_t waiting CALLGATE_GUARDED_BY(mutex) = 0;
 
     // At the first of its subjects that has no place. False: all have.
     static bool queue(Waiting& one) {
@@ -120,16 +122,16 @@ struct Limiter::State {
         return true;
     }
 
-    void leave(Waiting& one) {
+    void leave(Waiting& one) CALLGATE_REQUIRES(mutex) {
         if (one.queued_at == nullptr) return;
         one.queued_at->queue.erase(one.number);
         one.queued_at = nullptr;
         --waiting;
     }
 
-    // A place of this subject is free: those who wait get what is free, in the order of asking. Who lacks
-    // another subject's place waits there from now on.
-    void pass_on(Subject& subject, std::vector<std::function<void()>>& ready) {
+    // A place of this subject is free: waiting calls get what is free, in the order of asking. A call that
+    // lacks another subject's place waits there from now on.
+    void pass_on(Subject& subject, std::vector<std::function<void()>>& ready) CALLGATE_REQUIRES(mutex) {
         while (!subject.queue.empty()) {
             Waiting& first = *subject.queue.begin()->second;
             const auto here = std::ranges::find(first.needs, &subject, &Need::subject);

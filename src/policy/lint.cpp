@@ -1,4 +1,4 @@
-// What an operator would want to be told about a policy before relying on it. Whatever is reported is
+// What an operator would want to know about a policy before relying on it. Whatever is reported is
 // certain; what cannot be proved is not reported.
 #include <algorithm>
 #include <utility>

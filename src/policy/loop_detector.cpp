@@ -2,6 +2,7 @@
 #include <list>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "policy/memory.h"
 
 namespace callgate::policy {
@@ -25,11 +26,11 @@ struct Run {
 }  // namespace
 
 struct LoopDetector::State {
-    mutable std::mutex mutex;
-    std::list<Run> runs;  // least recent first
-    std::unordered_map<std::string_view, std::list<Run>::iterator> by_name;
+    mutable base::Mutex mutex;
+    std::list<Run> runs CALLGATE_GUARDED_BY(mutex);  // least recent first
+    std::unordered_map<std::string_view, std::list<Run>::iterator> by_name CALLGATE_GUARDED_BY(mutex);
 
-    Run& touch(std::string_view name) {
+    Run& touch(std::string_view name) CALLGATE_REQUIRES(mutex) {
         if (const auto found = by_name.find(name); found != by_name.end()) {
             runs.splice(runs.end(), runs, found->second);
             return runs.back();
@@ -49,7 +50,7 @@ LoopDetector::~LoopDetector() = default;
 
 bool LoopDetector::looping(std::string_view run, std::uint64_t call_hash, std::uint32_t limit) const {
     if (limit == 0 || run.empty()) return false;
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     const auto found = state_->by_name.find(run);
     if (found == state_->by_name.end()) return false;
     const std::vector<Seen>& seen = found->second->seen;
@@ -59,7 +60,7 @@ bool LoopDetector::looping(std::string_view run, std::uint64_t call_hash, std::u
 
 void LoopDetector::ended(std::string_view run, std::uint64_t call_hash, std::uint64_t result_hash) {
     if (run.empty()) return;
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     std::vector<Seen>& seen = state_->touch(run).seen;
     const auto known = std::ranges::find(seen, call_hash, &Seen::call);
     Seen now{call_hash, result_hash, 1};

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +22,7 @@
 #include <callgate/policy.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "policy/decide.h"
 
 namespace callgate::policy {
@@ -154,7 +154,7 @@ public:
     /// True: this call has had the same result `limit` times, with nothing new in between. `limit` 0 and a
     /// run without a name are never looping.
     bool looping(std::string_view run, std::uint64_t call_hash, std::uint32_t limit) const;
-    /// What came of it. Another result, or another call with a new result, starts the count anew.
+    /// What came of it. Another result, or another call with a new result, starts the count at zero.
     void ended(std::string_view run, std::uint64_t call_hash, std::uint64_t result_hash);
 
 private:
@@ -203,8 +203,8 @@ struct Policy::State {
     base::MonotonicTime monotonic_now() const noexcept;
 
 private:
-    mutable std::mutex mutex_;
-    std::shared_ptr<const policy::Compiled> current_;
+    mutable base::Mutex mutex_;
+    std::shared_ptr<const policy::Compiled> current_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> revision_{0};
 };
 

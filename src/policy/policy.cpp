@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/try.h"
 #include "policy/memory.h"
 
 namespace callgate {
@@ -22,7 +23,7 @@ Policy::State::State() {
 }
 
 std::shared_ptr<const policy::Compiled> Policy::State::current() const {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return current_;
 }
 
@@ -30,12 +31,11 @@ Result<void> Policy::State::replace(const PolicyConfig& config) {
     // Compiled under a revision that is ours only if nobody was faster; then again.
     for (;;) {
         const std::uint64_t before = revision();
-        auto next = policy::Compiled::make(config, before + 1);
-        if (!next) return tl::unexpected(std::move(next.error()));
+        CALLGATE_TRY_ASSIGN(auto next, policy::Compiled::make(config, before + 1));
         std::shared_ptr<const policy::Compiled> old;
-        const std::scoped_lock lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (revision() != before) continue;
-        old = std::exchange(current_, std::move(*next));
+        old = std::exchange(current_, std::move(next));
         revision_.store(before + 1, std::memory_order_release);
         return {};
     }

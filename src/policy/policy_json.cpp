@@ -13,6 +13,7 @@
 
 #include "json/pointer.h"
 #include "schema/similar.h"
+#include "tool/words.h"
 
 namespace callgate {
 
@@ -151,9 +152,6 @@ private:
 
 constexpr std::array<std::string_view, 5> kDecisions{"allow", "preview", "confirm", "deny", "raise_risk"};
 constexpr std::array<std::string_view, 4> kGates{"allow", "preview", "confirm", "deny"};
-constexpr std::array<std::string_view, 4> kRisks{"low", "medium", "high", "critical"};
-constexpr std::array<std::string_view, 5> kEffects{"read", "keyed", "verify", "tx", "unsafe"};
-constexpr std::array<std::string_view, 5> kLevels{"A0", "A1", "A2", "A3", "A4"};
 
 void read_time(Reader& reader, const Value& value, const std::string& path, std::chrono::minutes& to) {
     std::string text;
@@ -243,7 +241,7 @@ void read_condition(Reader& reader, const Value& value, const std::string& path,
 
 void read_effects(Reader& reader, const Value& value, const std::string& path, std::vector<EffectClass>& to) {
     reader.items(value, path, [&](const Value& effect, const std::string& at) {
-        reader.one_of(effect, at, kEffects, to.emplace_back());
+        reader.one_of(effect, at, kEffectWords, to.emplace_back());
     });
     reader.not_empty(to.empty(), path);
 }
@@ -255,7 +253,7 @@ void read_rule(Reader& reader, const Value& value, const std::string& path, Rule
         "when",       "arguments", "approvals",     "raise_to"};
     const auto member = [&](std::string_view name, const Value& one, const std::string& here) {
         const auto risk = [&](std::optional<Risk>& level) {
-            reader.one_of(one, here, kRisks, level.emplace());
+            reader.one_of(one, here, kRiskWords, level.emplace());
         };
         if (name == "id") return reader.text(one, here, to.id);
         if (name == "decision") return reader.one_of(one, here, kDecisions, to.decision);
@@ -288,12 +286,13 @@ void read_matrix(Reader& reader, const Value& value, const std::string& path, Po
     const auto row = [&](std::string_view level, const Value& gates, const std::string& at) {
         auto& cells = to.matrix[static_cast<std::size_t>(level[1] - '0')];
         const auto cell = [&](std::string_view risk, const Value& gate, const std::string& here) {
-            const auto column = static_cast<std::size_t>(std::ranges::find(kRisks, risk) - kRisks.begin());
+            const auto column =
+                static_cast<std::size_t>(std::ranges::find(kRiskWords, risk) - kRiskWords.begin());
             reader.one_of(gate, here, kGates, cells[column]);
         };
-        reader.members(gates, at, kRisks, cell);
+        reader.members(gates, at, kRiskWords, cell);
     };
-    reader.members(value, path, kLevels, row);
+    reader.members(value, path, kAutonomyWords, row);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "policy/memory.h"
 
 namespace callgate::policy {
@@ -20,11 +21,12 @@ struct ResourceQueue::State {
         std::deque<Waiter> waiting;
     };
 
-    std::mutex mutex;
-    std::unordered_map<std::string, Resource> resources;
+    base::Mutex mutex;
+    std::unordered_map<std::string, Resource> resources CALLGATE_GUARDED_BY(mutex);
 
     // The next in the queue gets the turn. The caller runs what is returned, without the lock.
-    std::function<void()> pass_on(std::unordered_map<std::string, Resource>::iterator at) {
+    std::function<void()> pass_on(std::unordered_map<std::string, Resource>::iterator at)
+        CALLGATE_REQUIRES(mutex) {
         Resource& resource = at->second;
         if (resource.waiting.empty()) {
             resources.erase(at);
@@ -51,7 +53,7 @@ struct ResourceQueue::Hold::Slot {
     ~Slot() {
         std::function<void()> ready;
         {
-            const std::scoped_lock lock(owner->mutex);
+            const base::MutexLock lock(owner->mutex);
             ready = owner->pass_on(owner->resources.find(resource));
         }
         if (ready) ready();
@@ -63,7 +65,7 @@ ResourceQueue::~ResourceQueue() = default;
 
 std::optional<ResourceQueue::Hold> ResourceQueue::acquire(const std::string& resource, std::uint64_t ticket,
                                                           std::function<void()> ready) {
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     const auto [at, fresh] = state_->resources.try_emplace(resource);
     State::Resource& found = at->second;
     Hold hold;
@@ -75,7 +77,7 @@ std::optional<ResourceQueue::Hold> ResourceQueue::acquire(const std::string& res
         return hold;
     }
     if (found.owner == ticket) {
-        // Null if the last hold is being let go at this moment: then it is for the others first.
+        // Null if the last hold is being released at this moment: then the others come first.
         hold.slot_ = found.slot.lock();
         if (hold.slot_) return hold;
     }
@@ -91,7 +93,7 @@ std::optional<ResourceQueue::Hold> ResourceQueue::acquire(const std::string& res
 void ResourceQueue::forget(const std::string& resource, std::uint64_t ticket) {
     std::function<void()> ready;
     {
-        const std::scoped_lock lock(state_->mutex);
+        const base::MutexLock lock(state_->mutex);
         const auto at = state_->resources.find(resource);
         if (at == state_->resources.end()) return;
         State::Resource& found = at->second;

@@ -17,7 +17,7 @@ namespace callgate::policy {
 /// "rule-" and 16 hexadecimal digits.
 std::string name_by_content(const Rule& rule);
 
-/// Whether a name has that form. Such a name is never taken from a configuration but made anew, so that a
+/// Whether a name has that form. Such a name is never taken from a configuration but made again, so that a
 /// configuration that was read back, changed and set again means the same as one that was written by hand.
 bool is_name_by_content(std::string_view name) noexcept;
 

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <callgate/schema.h>
+
+#include "base/mutex.h"
 
 namespace callgate::policy {
 
@@ -26,7 +27,7 @@ private:
 
     schema::Scratch take() {
         {
-            const std::scoped_lock lock(mutex_);
+            const base::MutexLock lock(mutex_);
             if (!idle_.empty()) {
                 schema::Scratch scratch = std::move(idle_.back());
                 idle_.pop_back();
@@ -37,12 +38,12 @@ private:
     }
 
     void give(schema::Scratch scratch) {
-        const std::scoped_lock lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (idle_.size() < kKept) idle_.push_back(std::move(scratch));
     }
 
-    std::mutex mutex_;
-    std::vector<schema::Scratch> idle_;
+    base::Mutex mutex_;
+    std::vector<schema::Scratch> idle_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::policy

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "base/sha256.h"
 #include "json/pointer.h"
 #include "policy/memory.h"
@@ -57,14 +58,14 @@ struct Suppression::State {
         std::list<std::string>::iterator place;
     };
 
-    std::mutex mutex;
-    std::list<Done> done;  // oldest first
-    std::unordered_map<std::string, std::list<Done>::iterator> done_by_key;
-    std::list<std::string> tenant_order;  // least recently notified first
-    std::unordered_map<std::string, Tenant> tenants;
+    base::Mutex mutex;
+    std::list<Done> done CALLGATE_GUARDED_BY(mutex);  // oldest first
+    std::unordered_map<std::string, std::list<Done>::iterator> done_by_key CALLGATE_GUARDED_BY(mutex);
+    std::list<std::string> tenant_order CALLGATE_GUARDED_BY(mutex);  // least recently notified first
+    std::unordered_map<std::string, Tenant> tenants CALLGATE_GUARDED_BY(mutex);
 
     std::optional<Block> flap_block(const Compiled& policy, const Question& question, const std::string& key,
-                                    MonotonicTime now) const {
+                                    MonotonicTime now) const CALLGATE_REQUIRES(mutex) {
         const auto found = done_by_key.find(key);
         if (found == done_by_key.end()) return {};
         const MonotonicTime over = found->second->at + policy.config().antiflap;
@@ -79,7 +80,7 @@ struct Suppression::State {
     }
 
     std::optional<Block> storm_block(const Compiled& policy, const Question& question,
-                                     MonotonicTime now) const {
+                                     MonotonicTime now) const CALLGATE_REQUIRES(mutex) {
         const auto found = tenants.find(question.caller.tenant);
         if (found == tenants.end()) return {};
         const std::deque<MonotonicTime>& notified = found->second.notified;
@@ -98,8 +99,8 @@ struct Suppression::State {
             wait};
     }
 
-    void note_flap(const Compiled& policy, std::string key, MonotonicTime now) {
-        const auto forget_oldest = [this] {
+    void note_flap(const Compiled& policy, std::string key, MonotonicTime now) CALLGATE_REQUIRES(mutex) {
+        const auto forget_oldest = [this]() CALLGATE_REQUIRES(mutex) {
             done_by_key.erase(done.front().key);
             done.pop_front();
         };
@@ -114,7 +115,8 @@ struct Suppression::State {
             forget_oldest();
     }
 
-    void note_notification(const Compiled& policy, const std::string& tenant, MonotonicTime now) {
+    void note_notification(const Compiled& policy, const std::string& tenant, MonotonicTime now)
+        CALLGATE_REQUIRES(mutex) {
         auto found = tenants.find(tenant);
         if (found == tenants.end()) {
             if (tenants.size() >= kMostTenants) {
@@ -147,7 +149,7 @@ std::optional<Suppression::Block> Suppression::admit(const Compiled& policy, con
     const bool storm = notifies(policy, question);
     if (!flap && !storm) return {};
     std::string key = flap ? flap_key(question) : std::string();
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     if (flap) {
         if (auto block = state_->flap_block(policy, question, key, now)) return block;
     }
@@ -164,7 +166,7 @@ std::optional<Suppression::Block> Suppression::would_block(const Compiled& polic
     const bool flap = may_flap(policy, question);
     const bool storm = notifies(policy, question);
     const std::string key = flap ? flap_key(question) : std::string();
-    const std::scoped_lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     std::optional<Block> block;
     if (flap) block = state_->flap_block(policy, question, key, now);
     if (!block && storm) block = state_->storm_block(policy, question, now);

@@ -3,7 +3,7 @@
 #include <exception>
 #include <string>
 
-// Debian's library is built to read the system's zone files, and its header has to be told so.
+// Debian's library is built to read the system's zone files, which its header does not know.
 #ifndef USE_OS_TZDB
 #define USE_OS_TZDB 1
 #endif

@@ -1,5 +1,7 @@
 #include "redact/reading.h"
 
+#include "base/utf8.h"
+
 namespace callgate::redact {
 namespace {
 
@@ -30,20 +32,10 @@ Parse code_unit(std::string_view text, std::size_t at, std::uint32_t& value) {
 }
 
 Unit utf8(std::size_t raw, std::uint32_t point) {
-    const auto tail = [](std::uint32_t bits) { return static_cast<unsigned char>(0x80 | (bits & 63)); };
-    const auto head = [](std::uint32_t mark, std::uint32_t bits) {
-        return static_cast<unsigned char>(mark | bits);
-    };
-    if (point < 0x80) {
-        return Unit{raw, 1, {head(0, point)}};
-    }
-    if (point < 0x800) {
-        return Unit{raw, 2, {head(0xc0, point >> 6), tail(point)}};
-    }
-    if (point < 0x10000) {
-        return Unit{raw, 3, {head(0xe0, point >> 12), tail(point >> 6), tail(point)}};
-    }
-    return Unit{raw, 4, {head(0xf0, point >> 18), tail(point >> 12), tail(point >> 6), tail(point)}};
+    std::array<char, 4> bytes;
+    Unit unit{raw, static_cast<std::size_t>(base::encode_utf8(bytes.data(), point) - bytes.data()), {}};
+    for (std::size_t i = 0; i < unit.count; ++i) unit.bytes[i] = static_cast<unsigned char>(bytes[i]);
+    return unit;
 }
 
 }  // namespace

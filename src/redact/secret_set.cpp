@@ -25,7 +25,7 @@ SecretBytes to_hex(std::string_view value, std::string_view digits) {
 }
 
 // The characters that `value` alone determines when `offset` unknown bytes (0 to 2) precede it in its group
-// of three. A character that it shares with its neighbours is told by the spill flags.
+// of three. A character that it shares with its neighbours is marked by the spill flags.
 Pattern to_base64(std::string_view value, std::size_t offset, std::string_view letters) {
     const std::size_t first_bit = 8 * offset;
     const std::size_t end_bit = first_bit + 8 * value.size();
@@ -94,7 +94,7 @@ Result<void> SecretSet::add(std::string_view value) {
             fmt::format("A secret may have at most {} bytes, this one has {}.", kMaxBytes, value.size()),
             {{"reason", "secret_too_long"}, {"bytes", value.size()}, {"max", kMaxBytes}});
     }
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const bool known = std::any_of(values_.begin(), values_.end(),
                                    [value](const auto& other) { return base::view(other) == value; });
     if (known) {
@@ -115,12 +115,12 @@ Result<void> SecretSet::add(std::string_view value) {
 }
 
 std::size_t SecretSet::size() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return values_.size();
 }
 
 std::shared_ptr<const SecretIndex> SecretSet::index() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!index_) {
         index_ = std::make_shared<const SecretIndex>(values_);
     }

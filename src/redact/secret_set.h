@@ -10,12 +10,12 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
 #include <callgate/error.h>
 
 #include "base/cleansing.h"
+#include "base/mutex.h"
 #include "redact/automaton.h"
 
 namespace callgate::redact {
@@ -57,10 +57,10 @@ public:
     std::shared_ptr<const SecretIndex> index() const;
 
 private:
-    mutable std::mutex mutex_;
-    std::vector<base::SecretBytes> values_;
-    std::size_t total_bytes_ = 0;
-    mutable std::shared_ptr<const SecretIndex> index_;
+    mutable base::Mutex mutex_;
+    std::vector<base::SecretBytes> values_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t total_bytes_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    mutable std::shared_ptr<const SecretIndex> index_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::redact

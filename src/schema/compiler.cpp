@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "schema/compiler_impl.h"
 #include "schema/finish.h"
 #include "schema/metacheck.h"
@@ -212,7 +213,7 @@ Compiler::Status Compiler::compile_block(BlockId id, const Value& schema) {
                                       &Compiler::objects, &Compiler::combinators, &Compiler::unevaluated};
     for (const Part part : kParts) {
         if (only_ref && part != &Compiler::references) continue;
-        if (auto done = (this->*part)(work); !done) return done;
+        CALLGATE_TRY((this->*part)(work));
     }
 
     Block& block = work.block;
@@ -231,8 +232,7 @@ Compiler::Status Compiler::references(Work& work) {
         if (!value->is_string()) return misshapen(work, keyword, "a URI reference in a string");
         const std::string_view reference = value->get_string();
         if (keyword != "$ref") {
-            if (auto done = dynamic_reference(work, reference, keyword == "$recursiveRef"); !done)
-                return done;
+            CALLGATE_TRY(dynamic_reference(work, reference, keyword == "$recursiveRef"));
             continue;
         }
         auto target = index_.resolve(work.place, reference);

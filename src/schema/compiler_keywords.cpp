@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "schema/compiler_impl.h"
 
 namespace callgate::schema {
@@ -86,14 +87,14 @@ Compiler::Status Compiler::combinators(Work& work) {
             {keyword == "anyOf" ? Op::any_of : Op::one_of, kNone, kNone, kNone, *blocks, keyword});
     }
     BlockId block = kNone;
-    if (auto done = sub(work, "not", block); !done) return done;
+    CALLGATE_TRY(sub(work, "not", block));
     if (block != kNone) work.steps.push_back({Op::reject, block, kNone, kNone, {}, "not"});
 
     Step step{Op::branch, kNone, kNone, kNone, {}, "if"};
-    if (auto done = sub(work, "if", step.a); !done) return done;
+    CALLGATE_TRY(sub(work, "if", step.a));
     if (step.a == kNone) return {};
-    if (auto done = sub(work, "then", step.b); !done) return done;
-    if (auto done = sub(work, "else", step.c); !done) return done;
+    CALLGATE_TRY(sub(work, "then", step.b));
+    CALLGATE_TRY(sub(work, "else", step.c));
     work.steps.push_back(step);
     return {};
 }
@@ -101,8 +102,8 @@ Compiler::Status Compiler::combinators(Work& work) {
 Compiler::Status Compiler::strings(Work& work) {
     StringRule rule;
     bool used = false;
-    if (auto done = count(work, "minLength", rule.min_length, &used); !done) return done;
-    if (auto done = count(work, "maxLength", rule.max_length, &used); !done) return done;
+    CALLGATE_TRY(count(work, "minLength", rule.min_length, &used));
+    CALLGATE_TRY(count(work, "maxLength", rule.max_length, &used));
     if (const Value* value = work.get("pattern")) {
         if (!value->is_string()) return misshapen(work, "pattern", "a regular expression in a string");
         auto compiled = pattern(work, "pattern", value->get_string());
@@ -127,11 +128,11 @@ Compiler::Status Compiler::strings(Work& work) {
 Compiler::Status Compiler::numbers(Work& work) {
     NumberRule rule;
     Number divisor;
-    if (auto done = bound(work, "minimum", rule.has_minimum, rule.minimum); !done) return done;
-    if (auto done = bound(work, "maximum", rule.has_maximum, rule.maximum); !done) return done;
-    if (auto done = bound(work, "exclusiveMinimum", rule.has_above, rule.above); !done) return done;
-    if (auto done = bound(work, "exclusiveMaximum", rule.has_below, rule.below); !done) return done;
-    if (auto done = bound(work, "multipleOf", rule.has_divisor, divisor); !done) return done;
+    CALLGATE_TRY(bound(work, "minimum", rule.has_minimum, rule.minimum));
+    CALLGATE_TRY(bound(work, "maximum", rule.has_maximum, rule.maximum));
+    CALLGATE_TRY(bound(work, "exclusiveMinimum", rule.has_above, rule.above));
+    CALLGATE_TRY(bound(work, "exclusiveMaximum", rule.has_below, rule.below));
+    CALLGATE_TRY(bound(work, "multipleOf", rule.has_divisor, divisor));
     if (rule.has_divisor) {
         if (compare(divisor, Number::of(std::int64_t{0})) <= 0)
             return misshapen(work, "multipleOf", "greater than 0");
@@ -147,8 +148,8 @@ Compiler::Status Compiler::numbers(Work& work) {
 Compiler::Status Compiler::arrays(Work& work) {
     ArrayRule rule;
     bool used = false;
-    if (auto done = count(work, "minItems", rule.min_items, &used); !done) return done;
-    if (auto done = count(work, "maxItems", rule.max_items, &used); !done) return done;
+    CALLGATE_TRY(count(work, "minItems", rule.min_items, &used));
+    CALLGATE_TRY(count(work, "maxItems", rule.max_items, &used));
     if (const Value* value = work.get("uniqueItems")) {
         if (!value->is_bool()) return misshapen(work, "uniqueItems", "a boolean");
         rule.unique = value->get_bool();
@@ -166,22 +167,22 @@ Compiler::Status Compiler::arrays(Work& work) {
         }
         used = true;
         const std::string_view rest = tuple_in_items ? "additionalItems" : "items";
-        if (auto done = sub(work, rest, rule.items, &rule.has_items); !done) return done;
+        CALLGATE_TRY(sub(work, rest, rule.items, &rule.has_items));
     } else if (items != nullptr) {
         if (items->is_array())
             return misshapen(work, "items",
                              "a schema in 2020-12; use prefixItems for a list, or declare $schema");
-        if (auto done = sub(work, "items", rule.items, &rule.has_items); !done) return done;
+        CALLGATE_TRY(sub(work, "items", rule.items, &rule.has_items));
     }
     used |= rule.has_items;
 
     bool has_contains = false;
-    if (auto done = sub(work, "contains", rule.contains, &has_contains); !done) return done;
+    CALLGATE_TRY(sub(work, "contains", rule.contains, &has_contains));
     if (has_contains) {
         used = true;
         rule.contains_evaluates = work.resource.dialect == Dialect::draft2020_12;
-        if (auto done = count(work, "minContains", rule.min_contains); !done) return done;
-        if (auto done = count(work, "maxContains", rule.max_contains); !done) return done;
+        CALLGATE_TRY(count(work, "minContains", rule.min_contains));
+        CALLGATE_TRY(count(work, "maxContains", rule.max_contains));
     }
     if (!used) return {};
     work.block.array_rule = end_of(program_->arrays);
@@ -192,13 +193,12 @@ Compiler::Status Compiler::arrays(Work& work) {
 Compiler::Status Compiler::objects(Work& work) {
     ObjectRule rule;
     bool used = false;
-    if (auto done = count(work, "minProperties", rule.min_members, &used); !done) return done;
-    if (auto done = count(work, "maxProperties", rule.max_members, &used); !done) return done;
-    if (auto done = members(work, rule, used); !done) return done;
-    if (auto done = sub(work, "additionalProperties", rule.additional, &rule.has_additional); !done)
-        return done;
-    if (auto done = sub(work, "propertyNames", rule.property_names, &used); !done) return done;
-    if (auto done = dependents(work, rule, used); !done) return done;
+    CALLGATE_TRY(count(work, "minProperties", rule.min_members, &used));
+    CALLGATE_TRY(count(work, "maxProperties", rule.max_members, &used));
+    CALLGATE_TRY(members(work, rule, used));
+    CALLGATE_TRY(sub(work, "additionalProperties", rule.additional, &rule.has_additional));
+    CALLGATE_TRY(sub(work, "propertyNames", rule.property_names, &used));
+    CALLGATE_TRY(dependents(work, rule, used));
     if (!used && !rule.has_additional) return {};
     work.block.object_rule = end_of(program_->objects);
     program_->objects.push_back(std::move(rule));
@@ -282,8 +282,8 @@ Compiler::Status Compiler::dependents(Work& work, ObjectRule& rule, bool& used) 
 
 Compiler::Status Compiler::unevaluated(Work& work) {
     Block& block = work.block;
-    if (auto done = sub(work, "unevaluatedItems", block.unevaluated_items); !done) return done;
-    if (auto done = sub(work, "unevaluatedProperties", block.unevaluated_members); !done) return done;
+    CALLGATE_TRY(sub(work, "unevaluatedItems", block.unevaluated_items));
+    CALLGATE_TRY(sub(work, "unevaluatedProperties", block.unevaluated_members));
     block.has_unevaluated = block.unevaluated_items != kNone || block.unevaluated_members != kNone;
     return {};
 }

@@ -1,7 +1,7 @@
 // The engine: runs a program over an instance.
 //
 // Written once for both forms of instance (Value, cells of a scanned text) and for both questions: yes or no
-// (the first failure ends it) and why not (every failure is told to a Recorder). Work is charged to the run's
+// (the first failure ends it) and why not (a Recorder gets every failure). Work is charged to the run's
 // budget as it happens; when it is used up, everything unwinds at once and the verdict is over_budget.
 //
 // Threads: one validation on one thread; the program is shared.
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "schema/compare.h"
 #include "schema/instance.h"
 #include "schema/program.h"
@@ -49,8 +50,7 @@ inline bool length_within(std::string_view text, std::uint32_t min, std::uint32_
     // A code point has one to four bytes: most strings are settled by that.
     if (bytes < min) return false;
     if (bytes <= max && (bytes + 3) / 4 >= min) return true;
-    std::size_t points = 0;
-    for (const char c : text) points += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    const std::size_t points = base::count_valid_code_points(text);
     return points >= min && points <= max;
 }
 

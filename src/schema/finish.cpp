@@ -21,7 +21,7 @@ void copy_type_checks(Program& program) {
     }
 }
 
-// The strings a block allows, where it allows nothing but certain strings.
+// The strings a block allows, where it allows only certain strings.
 const Names* only_strings(const Program& program, const Block& block) {
     for (std::uint32_t i = 0; i < block.steps.count; ++i) {
         const Step& step = program.steps[block.steps.first + i];

@@ -47,10 +47,7 @@ inline char32_t next_code_point(std::string_view text, std::size_t& position) no
         ++position;
         return length == 1 ? lead : kBadCodePoint;
     }
-    char32_t code = lead & (0x7Fu >> length);
-    for (const char next : text.substr(position + 1, length - 1)) {
-        code = (code << 6) | (static_cast<unsigned char>(next) & 0x3Fu);
-    }
+    const char32_t code = base::decode_utf8(text.substr(position, length));
     position += length;
     return code;
 }

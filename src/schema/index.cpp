@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "base/utf8.h"
 #include "json/pointer.h"
 #include "schema/metaschema.h"
@@ -149,10 +150,10 @@ Result<void> Index::add_root(const Value& document) {
 
 Result<void> Index::add_document(const Value& document, std::string uri, Dialect dialect,
                                  std::string location) {
-    if (auto sized = check_size(document, location); !sized) return sized;
+    CALLGATE_TRY(check_size(document, location));
     const auto id = static_cast<std::uint32_t>(resources_.size());
     Resource resource{std::move(uri), &document, dialect, kAllVocabularies, options_.assert_format};
-    if (auto chosen = choose_dialect(resource, location); !chosen) return chosen;
+    CALLGATE_TRY(choose_dialect(resource, location));
     by_uri_.emplace(resource.uri, id);
     resources_.push_back(std::move(resource));
     if (builtin_document(text_of(member(document, "$id"))) != &document) documents_.push_back(id);
@@ -173,8 +174,8 @@ Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::strin
                               return !entry.key().empty() && entry.key().front() == '$';
                           });
     if (has_core) {
-        if (auto entered = enter_identity(schema, resource, location); !entered) return entered;
-        if (auto anchored = enter_anchors(schema, resource, location); !anchored) return anchored;
+        CALLGATE_TRY(enter_identity(schema, resource, location));
+        CALLGATE_TRY(enter_anchors(schema, resource, location));
     }
     places_.emplace(&schema, Place{resource, location});
     if (object == nullptr) return {};
@@ -190,9 +191,8 @@ Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::strin
             continue;
         }
         if (keyword->shape < Shape::schema) continue;
-        auto walked =
-            walk_children(entry.value(), keyword->shape, resource, below(location, entry.key()), depth + 1);
-        if (!walked) return walked;
+        CALLGATE_TRY(
+            walk_children(entry.value(), keyword->shape, resource, below(location, entry.key()), depth + 1));
     }
     return {};
 }
@@ -207,14 +207,13 @@ Result<void> Index::walk_children(const Value& value, Shape shape, std::uint32_t
     if (list && value.is_array()) {
         const Array& items = value.get_array();
         for (std::size_t i = 0; i < items.size(); ++i) {
-            if (auto walked = walk(items[i], resource, below(location, i), depth); !walked) return walked;
+            CALLGATE_TRY(walk(items[i], resource, below(location, i), depth));
         }
     }
     if (map && value.is_object()) {
         for (const auto& entry : value.get_object()) {
             if (entry.value().is_array()) continue;  // a list of names in `dependencies`
-            if (auto walked = walk(entry.value(), resource, below(location, entry.key()), depth); !walked)
-                return walked;
+            CALLGATE_TRY(walk(entry.value(), resource, below(location, entry.key()), depth));
         }
     }
     return {};
@@ -253,7 +252,7 @@ Result<void> Index::enter_identity(const Value& value, std::uint32_t& resource, 
     Resource inner = resources_[resource];
     inner.uri = uri;
     inner.root = &value;
-    if (auto chosen = choose_dialect(inner, location); !chosen) return chosen;
+    CALLGATE_TRY(choose_dialect(inner, location));
     resource = static_cast<std::uint32_t>(resources_.size());
     by_uri_.emplace(std::move(uri), resource);
     resources_.push_back(std::move(inner));
@@ -264,11 +263,11 @@ Result<void> Index::enter_anchors(const Value& value, std::uint32_t resource, co
     const Dialect dialect = resources_[resource].dialect;
     if (dialect == Dialect::draft7) return {};
     if (const auto name = text_of(member(value, "$anchor")); !name.empty()) {
-        if (auto added = add_anchor(resource, name, value, location); !added) return added;
+        CALLGATE_TRY(add_anchor(resource, name, value, location));
     }
     if (dialect == Dialect::draft2020_12) {
         if (const auto name = text_of(member(value, "$dynamicAnchor")); !name.empty()) {
-            if (auto added = add_anchor(resource, name, value, location); !added) return added;
+            CALLGATE_TRY(add_anchor(resource, name, value, location));
             dynamic_anchors_[std::string(name)].emplace(resource, &value);
         }
     } else if (is_truth(member(value, "$recursiveAnchor")) && resources_[resource].root == &value) {

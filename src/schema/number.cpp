@@ -6,14 +6,13 @@
 
 #include <callgate/json.h>
 
+#include "json/number_order.h"
+
 namespace callgate::schema {
 
 namespace {
 
 __extension__ using Wide = unsigned __int128;
-
-constexpr double kTwo63 = 9223372036854775808.0;
-constexpr double kTwo64 = 18446744073709551616.0;
 
 // |number| = digits * 10^exponent, by the shortest decimal that reads back as the number; trailing zeros are
 // in the exponent.
@@ -59,27 +58,15 @@ Decimal decimal_of(const Number& number) noexcept {
     return decimal_of(number.d);
 }
 
-int three_way(double a, double b) noexcept {
-    return a < b ? -1 : a > b;
-}
-
-// An integer against a double, without turning the integer into a double.
-int compare_int(std::int64_t i, double d) noexcept {
-    if (std::isnan(d)) return 1;
-    if (d >= kTwo63) return -1;
-    if (d < -kTwo63) return 1;
-    const auto whole = static_cast<std::int64_t>(d);  // towards zero
-    if (i != whole) return i < whole ? -1 : 1;
-    return three_way(0.0, d - static_cast<double>(whole));
-}
-
-int compare_uint(std::uint64_t u, double d) noexcept {
-    if (std::isnan(d)) return 1;
-    if (d >= kTwo64) return -1;
-    if (d < 0) return 1;
-    const auto whole = static_cast<std::uint64_t>(d);
-    if (u != whole) return u < whole ? -1 : 1;
-    return three_way(0.0, d - static_cast<double>(whole));
+// Calls `with` with the number in the form that holds it.
+template <class With>
+int visit(const Number& number, With with) noexcept {
+    switch (number.kind) {
+        case Number::Kind::int64: return with(number.i);
+        case Number::Kind::uint64: return with(number.u);
+        case Number::Kind::real: break;
+    }
+    return with(number.d);
 }
 
 }  // namespace
@@ -117,15 +104,7 @@ bool is_integer(const Number& number) noexcept {
 }
 
 int compare_slow(const Number& a, const Number& b) noexcept {
-    using enum Number::Kind;
-    if (a.kind == real && b.kind == real) return three_way(a.d, b.d);
-    if (a.kind == real) return b.kind == int64 ? -compare_int(b.i, a.d) : -compare_uint(b.u, a.d);
-    if (b.kind == real) return a.kind == int64 ? compare_int(a.i, b.d) : compare_uint(a.u, b.d);
-    if (a.kind == b.kind) {
-        if (a.kind == int64) return a.i < b.i ? -1 : a.i > b.i;
-        return a.u < b.u ? -1 : a.u > b.u;
-    }
-    return a.kind == int64 ? -1 : 1;  // uint64 only holds what int64 cannot
+    return visit(a, [&](auto x) { return visit(b, [&](auto y) { return json::compare(x, y); }); });
 }
 
 Divisor Divisor::of(const Number& value) noexcept {

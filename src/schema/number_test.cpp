@@ -1,5 +1,6 @@
 #include "schema/number.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,8 @@ TEST(Number, ComparesIntegersAndDoublesByValue) {
     EXPECT_LT(compare(Number::of(UINT64_MAX), real(18'446'744'073'709'551'616.0)), 0);
     EXPECT_LT(compare(integer(-1), Number::of(UINT64_MAX)), 0);
     EXPECT_LT(compare(integer(INT64_MAX), real(1e300)), 0);
+    EXPECT_LT(compare(real(std::nan("")), real(-1e300)), 0);
+    EXPECT_EQ(compare(real(std::nan("")), real(std::nan(""))), 0);
     EXPECT_GT(compare(integer(INT64_MIN), real(-1e300)), 0);
 }
 

@@ -145,7 +145,7 @@ struct DynamicRef {
 
 struct Block {
     std::uint8_t types = type::all;
-    bool only_types = true;  ///< nothing but `types` is checked
+    bool only_types = true;  ///< only `types` are checked
     bool has_unevaluated = false;
     std::uint32_t string_rule = kNone, number_rule = kNone, array_rule = kNone, object_rule = kNone;
     Range steps;

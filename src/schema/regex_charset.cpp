@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace callgate::schema {
 namespace {
 
@@ -65,19 +67,11 @@ std::span<const CodeRange> line_end_ranges() noexcept {
 }
 
 char32_t take_code_point(std::string_view text, std::size_t& at) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) {
-        ++at;
-        return lead;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    char32_t value = lead & (0x7Fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        value = value << 6 | (byte(i) & 0x3Fu);
-    }
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    const char32_t point = base::decode_utf8(text.substr(at, length));
     at += length;
-    return value;
+    return point;
 }
 
 }  // namespace callgate::schema

@@ -1,7 +1,7 @@
 // PCRE2 under limits, for the patterns that linear-time engines cannot run (look-around, back-references).
 //
 // Backtracking can take exponential time, so every search has a budget of steps and of text passed over; past
-// it the answer is over_limit. PCRE2's own match limit starts anew at each position of the text and does not
+// it the answer is over_limit. PCRE2's own match limit starts again at each position of the text and does not
 // see long scans, hence the second count.
 //
 // Threads: immutable after compile(); search() may be called from any thread.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace callgate::schema {
 namespace {
 
@@ -35,7 +37,7 @@ void append(CodeRanges& to, std::span<const CodeRange> from) {
     to.insert(to.end(), from.begin(), from.end());
 }
 
-// Letters outside ASCII are not looked up: a name only has to be told from other names.
+// Letters outside ASCII are not looked up: a name only has to differ from other names.
 bool is_name_part(char32_t c, bool first) noexcept {
     if (c < 0x80) {
         const char ascii = static_cast<char>(c);
@@ -49,25 +51,6 @@ bool is_name_part(char32_t c, bool first) noexcept {
                                    [&](const CodeRange& r) { return c >= r.first && c <= r.last; });
     const bool punctuation = (c >= 0x80 && c <= 0xA9) || (c >= 0x2010 && c <= 0x206F);
     return !space && !punctuation && !(c >= kFirstSurrogate && c <= kLastSurrogate);
-}
-
-void append_utf8(std::string& out, char32_t c) {
-    const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-    if (c < 0x80) {
-        put(c);
-    } else if (c < 0x800) {
-        put(0xC0 | c >> 6);
-        put(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        put(0xE0 | c >> 12);
-        put(0x80 | (c >> 6 & 0x3F));
-        put(0x80 | (c & 0x3F));
-    } else {
-        put(0xF0 | c >> 18);
-        put(0x80 | (c >> 12 & 0x3F));
-        put(0x80 | (c >> 6 & 0x3F));
-        put(0x80 | (c & 0x3F));
-    }
 }
 
 std::string_view escape_advice(char c) noexcept {
@@ -127,7 +110,7 @@ bool PatternReader::fail_escape(std::size_t start, bool in_class) {
     }
     const char c = peek();
     std::string text = "\\";
-    append_utf8(text, take_code_point());
+    base::append_utf8(text, take_code_point());
     const std::string where = in_class ? " inside a class" : "";
     return fail(start, "\"" + text + "\" is not an escape of ECMA-262" + where,
                 std::string(escape_advice(c)));
@@ -359,7 +342,7 @@ bool PatternReader::read_group_name(std::size_t start, std::string& out) {
             return fail(start, "a group name must be an identifier",
                         "use letters, digits and \"_\", e.g. (?<year>…)");
         }
-        append_utf8(out, c);
+        base::append_utf8(out, c);
     }
     if (out.empty() || !take(">")) {
         return fail(start, "a group name must be an identifier closed by \">\"",

@@ -1,10 +1,10 @@
 #include "schema/regex_window.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <optional>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace callgate::schema {
 namespace {
@@ -77,20 +77,6 @@ bool matches_only_ascii(const Ast& ast) {
     });
 }
 
-// Every byte but the continuation bytes (10xxxxxx) starts a code point; eight at a time.
-std::size_t count_code_points(std::string_view text) noexcept {
-    std::size_t continuations = 0;
-    std::size_t at = 0;
-    for (; at + 8 <= text.size(); at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, text.data() + at, 8);
-        continuations += static_cast<std::size_t>(std::popcount((word & ~(word << 1)) & 0x8080808080808080));
-    }
-    for (; at < text.size(); ++at)
-        continuations += (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80 ? 1u : 0u;
-    return text.size() - continuations;
-}
-
 }  // namespace
 
 bool LengthWindow::holds(std::string_view text) const noexcept {
@@ -99,7 +85,7 @@ bool LengthWindow::holds(std::string_view text) const noexcept {
     if (text.size() < min) return false;
     if (not_too_long && (ascii_only || text.size() / 4 >= min)) return true;
     if (ascii_only || text.size() / 4 > max) return false;
-    const std::size_t count = count_code_points(text);
+    const std::size_t count = base::count_valid_code_points(text);
     return count >= min && count <= max;
 }
 

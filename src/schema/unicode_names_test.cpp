@@ -1,8 +1,12 @@
 #include "schema/unicode_names.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include <unictype.h>
 
 #include "schema/regex.h"
 
@@ -71,6 +75,41 @@ TEST(UnicodeNames, AsciiCharactersHaveThePropertiesThatRe2SeesInThem) {
             const char text = static_cast<char>(c);
             EXPECT_EQ(has_property(*property, c), regex->search({&text, 1}) == RegexMatch::yes)
                 << name << ' ' << +c;
+        }
+    }
+}
+
+// The code points of a property by its parts, with libunistring's general categories.
+std::vector<bool> members_of(const UnicodeProperty& property, char32_t end) {
+    std::vector<bool> members(end);
+    for (std::string_view left = property.categories; !left.empty();) {
+        const std::string one(left.substr(0, left.find(' ')));
+        const uc_general_category_t category = uc_general_category_byname(one.c_str());
+        for (char32_t c = 0; c < end; ++c) members[c] = members[c] || uc_is_general_category(c, category);
+        left.remove_prefix(std::min(left.size(), one.size() + 1));
+    }
+    for (const CodeRange& range : property.ranges) {
+        for (char32_t c = range.first; c <= range.last && c < end; ++c) members[c] = true;
+    }
+    return members;
+}
+
+TEST(UnicodeNames, TheTablesAgreeWithLibunistringWhereItKnowsTheProperty) {
+    constexpr char32_t kEnd = 0xE2000;  // after that there is only private use
+    for (const char* name : {"ASCII_Hex_Digit", "Alphabetic", "Bidi_Control", "Cased", "Dash", "Hex_Digit",
+                             "ID_Continue", "ID_Start", "Ideographic", "Join_Control", "Lowercase",
+                             "Pattern_White_Space", "Quotation_Mark", "Unified_Ideograph", "Uppercase",
+                             "Variation_Selector", "White_Space", "Default_Ignorable_Code_Point"}) {
+        const uc_property_t theirs = uc_property_byname(name);
+        const auto ours = find_property(name);
+        ASSERT_TRUE(ours && uc_property_is_valid(theirs)) << name;
+        ASSERT_TRUE(ours->script.empty() && !ours->complement) << name;
+        const std::vector<bool> members = members_of(*ours, kEnd);
+        for (char32_t c = 0; c < kEnd; ++c) {
+            if (members[c] != uc_is_property(c, theirs)) {
+                ADD_FAILURE() << name << " U+" << std::hex << static_cast<std::uint32_t>(c);
+                break;
+            }
         }
     }
 }

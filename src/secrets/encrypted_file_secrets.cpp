@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "os/file_ops.h"
 #include "secrets/key_source.h"
 #include "secrets/secrets_file.h"
@@ -25,11 +26,10 @@ EncryptedFileSecrets::~EncryptedFileSecrets() = default;
 Result<std::unique_ptr<EncryptedFileSecrets>> EncryptedFileSecrets::open(std::string path,
                                                                          const KeySource& key) {
     os::RealFileOps files;
-    auto sealing_key = secrets::load_key(files, key);
-    if (!sealing_key) return tl::unexpected(std::move(sealing_key.error()));
-    auto state = std::make_unique<State>(std::move(path), std::move(*sealing_key));
-    // A wrong key or a damaged file is told now, not when the first tool asks.
-    if (auto usable = state->file.probe(); !usable) return tl::unexpected(std::move(usable.error()));
+    CALLGATE_TRY_ASSIGN(auto sealing_key, secrets::load_key(files, key));
+    auto state = std::make_unique<State>(std::move(path), std::move(sealing_key));
+    // A wrong key or a damaged file is reported now, not when the first tool asks.
+    CALLGATE_TRY(state->file.probe());
     return std::unique_ptr<EncryptedFileSecrets>(new EncryptedFileSecrets(std::move(state)));
 }
 
@@ -63,15 +63,13 @@ Result<SecretsFileInfo> EncryptedFileSecrets::check() const {
 }
 
 Result<void> EncryptedFileSecrets::rotate_key(const KeySource& to) {
-    auto key = secrets::load_key(state_->files, to);
-    if (!key) return tl::unexpected(std::move(key.error()));
-    return state_->file.rotate_key(std::move(*key));
+    CALLGATE_TRY_ASSIGN(auto key, secrets::load_key(state_->files, to));
+    return state_->file.rotate_key(std::move(key));
 }
 
 Result<Secret> EncryptedFileSecrets::load(std::string_view connector, std::string_view key) const {
-    const auto found = state_->file.open(connector, key);
-    if (!found) return tl::unexpected(found.error());
-    return Secret(found->record.value);
+    CALLGATE_TRY_ASSIGN(const auto found, state_->file.open(connector, key));
+    return Secret(found.record.value);
 }
 
 Result<void> make_key_file(const std::string& path) {

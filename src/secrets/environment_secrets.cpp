@@ -9,6 +9,7 @@
 #include <callgate/secret_stores.h>
 
 #include "base/locked_bytes.h"
+#include "base/try.h"
 #include "secrets/rules.h"
 
 namespace callgate {
@@ -73,8 +74,7 @@ Result<Secret> EnvironmentSecrets::load(std::string_view connector, std::string_
     if (found == state_->values.end())
         return tl::unexpected(
             secrets::no_such_secret(connector, key, "set " + *name + " before the program starts"));
-    if (auto fit = secrets::check_value(connector, key, found->second.view()); !fit)
-        return tl::unexpected(std::move(fit.error()));
+    CALLGATE_TRY(secrets::check_value(connector, key, found->second.view()));
     return Secret(found->second.view());
 }
 

@@ -14,6 +14,7 @@
 
 #include <callgate/json.h>
 
+#include "base/try.h"
 #include "base/utf8.h"
 #include "os/system_error.h"
 #include "redact/secret_set.h"
@@ -124,24 +125,23 @@ ExecHelper::ExecHelper(os::ProcessLauncher& launcher, const base::Clock& clock, 
     : launcher_(launcher), clock_(clock), options_(std::move(options)) {}
 
 Result<LockedBytes> ExecHelper::ask(std::string_view connector, std::string_view key) {
-    if (auto fit = check_name(connector, key); !fit) return tl::unexpected(std::move(fit.error()));
+    CALLGATE_TRY(check_name(connector, key));
     if (!base::is_valid_utf8(connector) || !base::is_valid_utf8(key))
         return tl::unexpected(no_such_secret("?", "?", "its name is not valid UTF-8"));
     const Name name(connector, key);
     std::uint64_t revocations = 0;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         forget_old();
         if (const auto known = answers_.find(name); known != answers_.end())
             return LockedBytes(known->second.value.view());
         revocations = revocations_;
     }
-    auto value = run(name);
-    if (!value) return value;
-    const std::lock_guard lock(mutex_);
+    CALLGATE_TRY_ASSIGN(auto value, run(name));
+    const base::MutexLock lock(mutex_);
     if (options_.keep.count() > 0 && revocations == revocations_ && answers_.size() < kMaxAnswers)
         answers_.insert_or_assign(name,
-                                  Answer{LockedBytes(value->view()), clock_.monotonic_now() + options_.keep});
+                                  Answer{LockedBytes(value.view()), clock_.monotonic_now() + options_.keep});
     return value;
 }
 
@@ -178,9 +178,8 @@ Result<LockedBytes> ExecHelper::run(const Name& name) {
         return failed("helper_failed", "could not be read from: " + os::errno_text(errno));
     std::optional<os::ExitStatus> status;
     if (end == End::closed) {
-        auto waited = (*process)->wait(left_until(until));
-        if (!waited) return tl::unexpected(std::move(waited.error()));
-        status = *waited;
+        CALLGATE_TRY_ASSIGN(auto waited, (*process)->wait(left_until(until)));
+        status = waited;
     }
     if (!status)
         return failed("helper_timeout", fmt::format("did not end within {} ms", options_.timeout.count()));
@@ -203,13 +202,13 @@ void ExecHelper::forget_old() {
 }
 
 void ExecHelper::revoke(std::string_view connector, std::string_view key) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++revocations_;
     answers_.erase(Name(connector, key));
 }
 
 void ExecHelper::revoke_all() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++revocations_;
     answers_.clear();
 }

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/locked_bytes.h"
+#include "base/mutex.h"
 #include "os/process.h"
 
 namespace callgate::secrets {
@@ -42,15 +42,15 @@ private:
     };
 
     Result<base::LockedBytes> run(const Name& name);
-    void forget_old();
+    void forget_old() CALLGATE_REQUIRES(mutex_);
 
     os::ProcessLauncher& launcher_;
     const base::Clock& clock_;
     const ExecSecretsOptions options_;
 
-    std::mutex mutex_;
-    std::map<Name, Answer> answers_;
-    std::uint64_t revocations_ = 0;
+    base::Mutex mutex_;
+    std::map<Name, Answer> answers_ CALLGATE_GUARDED_BY(mutex_);
+    std::uint64_t revocations_ CALLGATE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace callgate::secrets

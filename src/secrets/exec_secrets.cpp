@@ -3,6 +3,7 @@
 #include <callgate/secret_stores.h>
 
 #include "base/clock.h"
+#include "base/try.h"
 #include "os/process.h"
 #include "secrets/exec_helper.h"
 
@@ -20,7 +21,7 @@ ExecSecrets::ExecSecrets(std::unique_ptr<State> state) : state_(std::move(state)
 ExecSecrets::~ExecSecrets() = default;
 
 Result<std::unique_ptr<ExecSecrets>> ExecSecrets::make(ExecSecretsOptions options) {
-    if (auto fit = secrets::check(options); !fit) return tl::unexpected(std::move(fit.error()));
+    CALLGATE_TRY(secrets::check(options));
     return std::unique_ptr<ExecSecrets>(new ExecSecrets(std::make_unique<State>(std::move(options))));
 }
 
@@ -33,9 +34,8 @@ void ExecSecrets::revoke_all() {
 }
 
 Result<Secret> ExecSecrets::load(std::string_view connector, std::string_view key) const {
-    const auto value = state_->helper.ask(connector, key);
-    if (!value) return tl::unexpected(value.error());
-    return Secret(value->view());
+    CALLGATE_TRY_ASSIGN(const auto value, state_->helper.ask(connector, key));
+    return Secret(value.view());
 }
 
 }  // namespace callgate

@@ -15,6 +15,7 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "base/locked_bytes.h"
+#include "base/try.h"
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -102,12 +103,12 @@ Result<SealKey> from_file(os::FileOps& files, const KeySource& source, const std
     // Looked at before it is opened, since opening a pipe would wait; and after, since it may be another one.
     const auto before = uninterrupted([&] { return files.stat(path); });
     if (!before) return unreadable(source, path, before.error());
-    if (auto fit = check_private(*before, source, path); !fit) return tl::unexpected(fit.error());
+    CALLGATE_TRY(check_private(*before, source, path));
     const auto fd = uninterrupted([&] { return files.open(path, os::OpenMode::read); });
     if (!fd) return unreadable(source, path, fd.error());
     const auto info = uninterrupted([&] { return files.stat(*fd); });
     if (!info) return unreadable(source, path, info.error());
-    if (auto fit = check_private(*info, source, path); !fit) return tl::unexpected(fit.error());
+    CALLGATE_TRY(check_private(*info, source, path));
 
     LockedBytes text(kMaxKeyText);
     std::size_t size = 0;
@@ -182,15 +183,13 @@ Result<SealKey> load_key(os::FileOps& files, const KeySource& source) {
 Result<SealKey> load_or_create_key(os::FileOps& files, base::Rng& rng, const std::string& path) {
     const KeySource source = KeySource::file(path);
     if (auto key = load_key(files, source); !is_missing(key)) return key;
-    const auto turn = os::FileLock::take(files, path, kTurn);
-    if (!turn) return tl::unexpected(turn.error());
+    CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files, path, kTurn));
     if (auto key = load_key(files, source); !is_missing(key)) return key;
 
     LockedBytes bytes(SealKey::kBytes);
     rng.fill(std::as_writable_bytes(bytes.bytes()));
     CALLGATE_FAILPOINT_RETURN("secrets.before_key_write");
-    if (auto put = os::write_file_atomically(files, rng, path, written(bytes).view()); !put)
-        return tl::unexpected(std::move(put.error()));
+    CALLGATE_TRY(os::write_file_atomically(files, rng, path, written(bytes).view()));
     CALLGATE_FAILPOINT_RETURN("secrets.after_key_write");
     return SealKey::from_bytes(std::move(bytes));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/locked_bytes.h"
+#include "base/try.h"
 
 namespace callgate {
 
@@ -27,9 +28,8 @@ std::size_t Secret::size() const noexcept {
 
 Result<void> SecretsStore::with_secret(std::string_view connector, std::string_view key,
                                        const std::function<void(const Secret&)>& use) const {
-    const Result<Secret> secret = load(connector, key);
-    if (!secret) return tl::unexpected(secret.error());
-    use(*secret);
+    CALLGATE_TRY_ASSIGN(const auto secret, load(connector, key));
+    use(secret);
     return {};
 }
 

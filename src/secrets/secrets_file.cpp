@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -35,11 +36,6 @@ std::size_t count_secrets(const std::vector<SealedRecord>& records) {
     std::set<Slot> slots;
     for (const SealedRecord& record : records) slots.insert(record.slot);
     return slots.size();
-}
-
-template <class T>
-Result<T> failed(const Error& error) {
-    return tl::unexpected(error);
 }
 
 }  // namespace
@@ -85,26 +81,24 @@ bool SecretsFile::is_current(const Snapshot& snapshot) const {
 Result<std::shared_ptr<const SecretsFile::Snapshot>> SecretsFile::look() const {
     if (seen_ && is_current(*seen_)) return seen_;
     seen_.reset();
-    auto snapshot = read();
-    if (!snapshot) return tl::unexpected(std::move(snapshot.error()));
-    seen_ = std::make_shared<const Snapshot>(std::move(*snapshot));
+    CALLGATE_TRY_ASSIGN(auto snapshot, read());
+    seen_ = std::make_shared<const Snapshot>(std::move(snapshot));
     return seen_;
 }
 
 Result<void> SecretsFile::probe() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return look().map([](const auto&) {});
 }
 
 Result<FoundSecret> SecretsFile::open(std::string_view connector, std::string_view key) const {
-    if (auto name = check_name(connector, key); !name) return failed<FoundSecret>(name.error());
-    std::unique_lock lock(mutex_);
-    const auto snapshot = look();
-    if (!snapshot) return failed<FoundSecret>(snapshot.error());
+    CALLGATE_TRY(check_name(connector, key));
+    base::MutexLock lock(mutex_);
+    CALLGATE_TRY_ASSIGN(const auto snapshot, look());
     const auto sealing_key = key_;
     lock.unlock();
     const Slot slot = slot_of(*sealing_key, connector, key);
-    const Records& records = (*snapshot)->image.records;
+    const Records& records = snapshot->image.records;
     const SealedRecord* const record = current(records, slot);
     if (record == nullptr) return tl::unexpected(missing(connector, key));
     auto opened = open_record(*sealing_key, *record);
@@ -121,15 +115,13 @@ Result<FoundSecret> SecretsFile::open(std::string_view connector, std::string_vi
 
 template <class Change>
 Result<void> SecretsFile::change(Change change) {
-    const std::lock_guard lock(mutex_);
-    const auto turn = os::FileLock::take(files_, path_, kTurn);
-    if (!turn) return failed<void>(turn.error());
-    auto snapshot = read();
-    if (!snapshot) return failed<void>(snapshot.error());
+    const base::MutexLock lock(mutex_);
+    CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files_, path_, kTurn));
+    CALLGATE_TRY_ASSIGN(auto snapshot, read());
     std::shared_ptr<const SealKey> key = key_;
-    if (auto changed = change(snapshot->image.records, key); !changed) return changed;
-    ++snapshot->image.changes;
-    const std::string bytes = write_image(*key, rng_, snapshot->image);
+    CALLGATE_TRY(change(snapshot.image.records, key));
+    ++snapshot.image.changes;
+    const std::string bytes = write_image(*key, rng_, snapshot.image);
     if (bytes.size() > kMaxFileBytes)
         return fail(ErrorCode::invalid_arguments,
                     fmt::format("{} would grow larger than {} bytes.", path_, kMaxFileBytes),
@@ -146,10 +138,10 @@ Result<void> SecretsFile::change(Change change) {
 
 Result<std::uint32_t> SecretsFile::add(std::string_view connector, std::string_view key,
                                        std::string_view value, Before before) {
-    if (auto name = check_name(connector, key); !name) return failed<std::uint32_t>(name.error());
-    if (auto fit = check_value(connector, key, value); !fit) return failed<std::uint32_t>(fit.error());
+    CALLGATE_TRY(check_name(connector, key));
+    CALLGATE_TRY(check_value(connector, key, value));
     std::uint32_t version = 1;
-    const auto done = change([&](Records& records, const auto& sealing_key) -> Result<void> {
+    CALLGATE_TRY(change([&](Records& records, const auto& sealing_key) -> Result<void> {
         const Slot slot = slot_of(*sealing_key, connector, key);
         if (const SealedRecord* const last = current(records, slot)) {
             if (last->version == std::numeric_limits<std::uint32_t>::max())
@@ -166,8 +158,7 @@ Result<std::uint32_t> SecretsFile::add(std::string_view connector, std::string_v
         });
         records.push_back(seal_record(*sealing_key, connector, key, version, clock_.wall_now(), value));
         return {};
-    });
-    if (!done) return failed<std::uint32_t>(done.error());
+    }));
     return version;
 }
 
@@ -183,7 +174,7 @@ Result<std::uint32_t> SecretsFile::rotate(std::string_view connector, std::strin
 
 Result<void> SecretsFile::remove(std::string_view connector, std::string_view key,
                                  std::optional<std::uint32_t> version) {
-    if (auto name = check_name(connector, key); !name) return name;
+    CALLGATE_TRY(check_name(connector, key));
     return change([&](Records& records, const auto& sealing_key) -> Result<void> {
         const Slot slot = slot_of(*sealing_key, connector, key);
         if (current(records, slot) == nullptr) return tl::unexpected(missing(connector, key));
@@ -208,16 +199,15 @@ Result<std::optional<SecretInfo>> SecretsFile::check(std::string_view connector,
 }
 
 Result<SecretsFileInfo> SecretsFile::check() const {
-    const std::lock_guard lock(mutex_);
-    const auto snapshot = look();
-    if (!snapshot) return tl::unexpected(snapshot.error());
-    const Records& records = (*snapshot)->image.records;
+    const base::MutexLock lock(mutex_);
+    CALLGATE_TRY_ASSIGN(const auto snapshot, look());
+    const Records& records = snapshot->image.records;
     for (const SealedRecord& record : records) {
         if (auto opened = open_record(*key_, record); !opened)
             return tl::unexpected(about(std::move(opened.error())));
     }
     SecretsFileInfo out;
-    out.exists = !(*snapshot)->head.empty();
+    out.exists = !snapshot->head.empty();
     out.secrets = count_secrets(records);
     out.records = records.size();
     out.key_id = key_->id();

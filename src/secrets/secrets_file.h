@@ -1,4 +1,4 @@
-// An encrypted secrets file at work: looked up, changed, checked, sealed anew.
+// An encrypted secrets file at work: looked up, changed, checked, sealed under a new key.
 //
 // Every change reads the file, and replaces it whole, under the file's lock: of two writers at once neither
 // loses its change, and a crash leaves the old file or the new one. Readers see a change by any process at
@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <callgate/secret_stores.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/rng.h"
 #include "base/seal.h"
 #include "os/file_ops.h"
@@ -63,9 +63,8 @@ private:
     using Records = std::vector<SealedRecord>;
     enum class Before : bool { drop, keep };
 
-    // All with the mutex held, but for change(), about() and missing().
-    Result<std::shared_ptr<const Snapshot>> look() const;
-    Result<Snapshot> read() const;
+    Result<std::shared_ptr<const Snapshot>> look() const CALLGATE_REQUIRES(mutex_);
+    Result<Snapshot> read() const CALLGATE_REQUIRES(mutex_);
     bool is_current(const Snapshot& snapshot) const;
     /// `change` gets the records and the key they are under; what it makes of both becomes the file.
     template <class Change>
@@ -80,9 +79,9 @@ private:
     const base::Clock& clock_;
     const std::string path_;
 
-    mutable std::mutex mutex_;
-    std::shared_ptr<const base::SealKey> key_;
-    mutable std::shared_ptr<const Snapshot> seen_;
+    mutable base::Mutex mutex_;
+    std::shared_ptr<const base::SealKey> key_ CALLGATE_GUARDED_BY(mutex_);
+    mutable std::shared_ptr<const Snapshot> seen_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::secrets

@@ -35,7 +35,7 @@ struct SealedRecord {
     std::string sealed;
 };
 
-/// What is inside a record. The names belong to it so that a file can be sealed anew under another key.
+/// What is inside a record. The names belong to it so that a file can be sealed again under another key.
 struct OpenRecord {
     std::string connector;
     std::string key;

@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::size_t kShownBytes = 64;
 
-std::uint32_t code_point(std::string_view sequence) {
-    const auto byte = [&](std::size_t i) {
-        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
-    };
-    switch (sequence.size()) {
-        case 1: return byte(0);
-        case 2: return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
-        case 3: return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
-        default:
-            return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 |
-                   (byte(3) & 0x3Fu);
-    }
-}
-
 bool is_space(std::uint32_t c) {
     return c == 0x20 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
            c == 0x205F || c == 0x3000;
@@ -50,7 +36,7 @@ std::optional<std::string> word_fault(std::string_view text, std::size_t max_byt
     if (const auto at = base::find_invalid_utf8(text)) return fmt::format("is not UTF-8 at byte {}", *at);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = base::utf8_sequence_length(text.substr(at));
-        const std::uint32_t c = code_point(text.substr(at, length));
+        const std::uint32_t c = base::decode_utf8(text.substr(at, length));
         if (is_space(c)) return fmt::format("has a space at byte {}", at);
         if (is_unseen(c))
             return fmt::format("has a control or invisible character (U+{:04X}) at byte {}", c, at);

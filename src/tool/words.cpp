@@ -1,19 +1,14 @@
-#include <array>
-#include <cstddef>
+#include "tool/words.h"
+
 #include <utility>
 
-#include <callgate/context.h>
 #include <callgate/registry.h>
-#include <callgate/tool.h>
 
 namespace callgate {
 
 namespace {
 
 // The position of a word is the value of its enumerator.
-constexpr std::array<std::string_view, 5> kAutonomy{"A0", "A1", "A2", "A3", "A4"};
-constexpr std::array<std::string_view, 5> kEffects{"read", "keyed", "verify", "tx", "unsafe"};
-constexpr std::array<std::string_view, 4> kRisks{"low", "medium", "high", "critical"};
 constexpr std::array<std::string_view, 4> kProviders{"native", "process", "http", "mcp"};
 constexpr std::array<std::string_view, 3> kKinds{"function", "action", "adapter"};
 constexpr std::array<std::string_view, 3> kHealth{"healthy", "degraded", "unavailable"};
@@ -35,27 +30,27 @@ std::optional<Enum> value_of(const std::array<std::string_view, N>& words, std::
 }  // namespace
 
 std::string_view to_string(Autonomy level) noexcept {
-    return word_of(kAutonomy, level);
+    return word_of(kAutonomyWords, level);
 }
 
 std::optional<Autonomy> autonomy_from_string(std::string_view text) noexcept {
-    return value_of<Autonomy>(kAutonomy, text);
+    return value_of<Autonomy>(kAutonomyWords, text);
 }
 
 std::string_view to_string(EffectClass effect) noexcept {
-    return word_of(kEffects, effect);
+    return word_of(kEffectWords, effect);
 }
 
 std::optional<EffectClass> effect_class_from_string(std::string_view text) noexcept {
-    return value_of<EffectClass>(kEffects, text);
+    return value_of<EffectClass>(kEffectWords, text);
 }
 
 std::string_view to_string(Risk risk) noexcept {
-    return word_of(kRisks, risk);
+    return word_of(kRiskWords, risk);
 }
 
 std::optional<Risk> risk_from_string(std::string_view text) noexcept {
-    return value_of<Risk>(kRisks, text);
+    return value_of<Risk>(kRiskWords, text);
 }
 
 std::string_view to_string(ProviderType provider) noexcept {

@@ -1,3 +1,5 @@
+#include "tool/words.h"
+
 #include <gtest/gtest.h>
 
 #include <callgate/registry.h>
@@ -13,9 +15,12 @@ TEST(Words, AutonomyLevelsAreWrittenAndReadBack) {
 }
 
 TEST(Words, EffectClassesAreWrittenAndReadBack) {
-    for (const EffectClass effect :
-         {EffectClass::read, EffectClass::keyed, EffectClass::verify, EffectClass::tx, EffectClass::unsafe})
+    for (const EffectClass effect : kEffectClasses)
         EXPECT_EQ(effect_class_from_string(to_string(effect)), effect);
+    EXPECT_EQ(to_string(EffectClass::read), "read");
+    EXPECT_EQ(to_string(EffectClass::keyed), "keyed");
+    EXPECT_EQ(to_string(EffectClass::verify), "verify");
+    EXPECT_EQ(to_string(EffectClass::tx), "tx");
     EXPECT_EQ(to_string(EffectClass::unsafe), "unsafe");
 }
 

@@ -29,6 +29,7 @@
 #include "secrets/key_source.h"
 #include "secrets/secrets_file.h"
 #include "tool/tool_entry.h"
+#include "tool/words.h"
 
 namespace callgate::failpoints {
 
@@ -146,8 +147,7 @@ private:
         parts.ledger = std::move(ledger);
         runtime_ =
             std::make_unique<Runtime>(std::make_shared<Runtime::Core>(RuntimeOptions(), std::move(parts)));
-        for (const EffectClass effect : {EffectClass::read, EffectClass::keyed, EffectClass::verify,
-                                         EffectClass::tx, EffectClass::unsafe}) {
+        for (const EffectClass effect : kEffectClasses) {
             runtime_->tools().add_or_throw(make_tool(std::string(to_string(effect)), effect));
         }
         runtime_->tools().add_or_throw(make_tool("asks", EffectClass::unsafe).risk(Risk::high));
@@ -231,7 +231,7 @@ private:
     }
 
     void call_every_class() {
-        for (const char* tool : {"read", "keyed", "verify", "tx", "unsafe"}) {
+        for (const std::string_view tool : kEffectWords) {
             call(tool, std::string(tool) + "-1");
             call(tool, std::string(tool) + "-1");  // replayed
         }

@@ -16,16 +16,15 @@
 #include <callgate/callgate.h>
 
 #include "os/fd.h"
+#include "tool/words.h"
 
 namespace callgate::fault {
 
 inline constexpr std::size_t kContenders = 3;  // at most: processes that want the same ledger
 
 /// A key is a number; its effect class follows from it.
-inline constexpr std::array kClasses = {EffectClass::read, EffectClass::keyed, EffectClass::verify,
-                                        EffectClass::tx, EffectClass::unsafe};
 inline EffectClass class_of(std::uint64_t key) {
-    return kClasses[key % kClasses.size()];
+    return kEffectClasses[key % kEffectClasses.size()];
 }
 inline std::string name_of(std::uint64_t key) {
     return "key-" + std::to_string(key);

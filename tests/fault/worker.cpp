@@ -40,7 +40,7 @@ public:
 
     void run() {
         open();
-        for (const EffectClass effect : kClasses) {
+        for (const EffectClass effect : kEffectClasses) {
             if (auto added = runtime_->tools().add(make_tool(effect)); !added)
                 give_up(board_, added.error().message);
         }

@@ -1,5 +1,5 @@
-// Explores the ledger's rules (world.h, keys_world.h, desk_world.h) and checks their invariants in every state
-// that it comes to.
+// Explores the ledger's rules (world.h, keys_world.h, desk_world.h) and checks their invariants in every
+// state that it comes to.
 //
 //     state_model [--faults N] [--one-key-faults N] [--max-states N] [--thorough]
 //
@@ -9,14 +9,14 @@
 // --max-states (250,000) for each line of the table; a line that ends there says how deep everything was
 // seen. --thorough: one key without a limit on what goes wrong, and 6,000,000 states for each line (1 GB).
 //
-// Then the life of one key (fingerprints, stale calls, tombstones) by effect class, and the desk (votes, expiry,
-// withdrawal, use, for one and for two people): small worlds, looked at to their end.
+// Then the life of one key (fingerprints, stale calls, tombstones) by effect class, and the desk (votes,
+// expiry, withdrawal, use, for one and for two people): small worlds, looked at to their end.
 //
 // Then the controls, which must be found: the fence switched off, a take-over that sends an unsafe call
 // again, a probe that breaks its contract; and each rule of the small worlds given a wrong input: calls that
 // never grow old, no tombstones, one fingerprint for all, an approval used as if it were new, no expiry, any
-// digest, nobody who asked. The last line is the RESULT. Exit code 0 if every invariant held, every control was
-// found and every kind of step occurred; 1 if not; 2 for bad arguments.
+// digest, nobody who asked. The last line is the RESULT. Exit code 0 if every invariant held, every control
+// was found and every kind of step occurred; 1 if not; 2 for bad arguments.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -27,6 +27,7 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
+#include "tool/words.h"
 
 #include "desk_world.h"
 #include "explore.h"
@@ -37,9 +38,6 @@ namespace {
 
 using namespace callgate;
 using namespace callgate::model;
-
-constexpr EffectClass kEffects[] = {EffectClass::read, EffectClass::keyed, EffectClass::verify,
-                                    EffectClass::tx, EffectClass::unsafe};
 
 /// What has to occur somewhere, or the exploration says nothing about it.
 constexpr std::string_view kMustOccur[] = {"claimed", "dispatched", "reconciling", "succeeded", "failed",
@@ -189,7 +187,7 @@ int main(int argc, char** argv) {
     Totals totals;
     Seen seen;
     print_head("one key");
-    for (const EffectClass effect : kEffects) {
+    for (const EffectClass effect : kEffectClasses) {
         Settings settings;
         settings.effects = {effect, effect};
         settings.keys = 1;
@@ -198,13 +196,13 @@ int main(int argc, char** argv) {
         run(to_string(effect), settings, *options, totals, seen);
     }
     print_head("two keys");
-    for (std::size_t a = 0; a < std::size(kEffects); ++a) {
-        for (std::size_t b = a; b < std::size(kEffects); ++b) {
+    for (std::size_t a = 0; a < std::size(kEffectClasses); ++a) {
+        for (std::size_t b = a; b < std::size(kEffectClasses); ++b) {
             Settings settings;
-            settings.effects = {kEffects[a], kEffects[b]};
+            settings.effects = {kEffectClasses[a], kEffectClasses[b]};
             settings.faults = options->faults;
-            run(fmt::format("{} + {}", to_string(kEffects[a]), to_string(kEffects[b])), settings, *options,
-                totals, seen);
+            run(fmt::format("{} + {}", to_string(kEffectClasses[a]), to_string(kEffectClasses[b])), settings,
+                *options, totals, seen);
         }
     }
 
@@ -223,7 +221,8 @@ int main(int argc, char** argv) {
     note("reexecute_found", found_without(base::Guard::never_resend_unsafe,
                                           "with a take-over that sends again", control, *options));
     base::guards_off() = 1u << static_cast<unsigned>(base::Guard::approval_compare_and_set);
-    note("unguarded_approval_found", found_at_desk("with approvals that stay new", DeskSettings::Mutant::none));
+    note("unguarded_approval_found",
+         found_at_desk("with approvals that stay new", DeskSettings::Mutant::none));
     base::guards_off() = 0;
 #else
     fmt::print(

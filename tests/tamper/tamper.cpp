@@ -17,6 +17,7 @@
 #include "ledger/sqlite/database.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/scratch_dir.h"
+#include "tool/words.h"
 
 namespace callgate::ledger {
 namespace {
@@ -215,8 +216,8 @@ private:
     // What somebody might write there: another word that fits, a neighbour's value, or anything.
     std::string another(Database& database, const std::string& table, const Column& column,
                         const std::string& where) {
-        const auto one_of = [&](std::initializer_list<const char*> words) {
-            return fmt::format("'{}'", *(words.begin() + below(words.size())));
+        const auto one_of = [&](const std::vector<std::string_view>& words) {
+            return fmt::format("'{}'", words[below(words.size())]);
         };
         if (column.name == "state" && table == "approvals")
             return one_of({"pending", "approved", "denied", "expired", "consumed", "revoked", "superseded"});
@@ -226,7 +227,7 @@ private:
         }
         if (column.name == "assurance") return one_of({"A1", "A2", "A3"});
         if (column.name == "approve") return below(2) == 0 ? "0" : "1";
-        if (column.name == "effect_class") return one_of({"read", "keyed", "verify", "tx", "unsafe"});
+        if (column.name == "effect_class") return one_of({kEffectWords.begin(), kEffectWords.end()});
         const auto kind = below(4);
         if (kind == 0) {
             return literal_at(database, fmt::format("SELECT quote({}) FROM {} ORDER BY random() LIMIT 1",
