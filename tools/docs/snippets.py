@@ -122,7 +122,7 @@ class Page:
         if block.mark == "not run":
             self.not_run.append((block.where, block.argument))
             return None
-        if block.mark == "newcomer":
+        if block.mark == "newcomer" and block.language != "cpp":
             return None
         if block.mark == "file":
             path = self.home / block.argument
@@ -130,6 +130,8 @@ class Page:
             path.write_text(block.text, encoding="utf-8")
         fault = None
         if block.mark == "output":
+            if last is None or last.language != "cpp":
+                return "an output stands right after its program"
             fault = self.output(block)
         elif block.language == "cpp":
             self.printed = self.program(programs[block.line]) if has_main(block) else []
