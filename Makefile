@@ -166,6 +166,34 @@ bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and
 	@$(call build,bench,--target durable_bench)
 	@build/bench/bin/durable_bench build/bench/ledger-bench
 
+.PHONY: docs
+docs: ## every snippet of the pages compiled and run, every link followed, the API reference in build/docs/html
+	@tools/setup.sh build test docs
+	@$(call build,dev,--target callgate_cli docs_snippets)
+	@tools/docs/docs.sh build/dev/bin/callgate build/dev/bin/docs_snippets
+
+.PHONY: picture
+picture: ## write docs/picture.svg from what the program prints now
+	@tools/setup.sh build test
+	@$(call build,dev,--target callgate_cli)
+	@tools/docs/picture.py --callgate build/dev/bin/callgate --write
+
+.PHONY: measured
+measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
+	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
+	    differential audit-attacks bench-schema bench-call bench-ledger seed-tests)
+
+.PHONY: walk
+walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)
+	@tools/setup.sh build test
+	@$(call build,dev,--target walk)
+	@tests/walk/run.py build/dev/bin/walk $(if $(WRITE),--write)
+
+.PHONY: newcomer
+newcomer: ## the guides followed on a clone: install, build against it, every program, every verb at 80 columns
+	@tools/setup.sh build test
+	@tests/newcomer/run.py
+
 .PHONY: fuzz
 fuzz: ## libFuzzer on every target, SECONDS (60) for each
 	@tools/setup.sh build clang
@@ -234,7 +262,7 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 
 .PHONY: setup
 setup: ## install the packages of every verb now
-	@tools/setup.sh build test bench clang tidy format coverage node
+	@tools/setup.sh build test bench clang tidy format coverage docs node
 	@tools/node.sh >/dev/null
 
 .PHONY: clean

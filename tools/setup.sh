@@ -15,6 +15,7 @@ declare -A packages=(
     [tidy]="clang-tidy-19"
     [format]="clang-format-19"
     [coverage]="gcovr"
+    [docs]="doxygen"
     [node]="nodejs npm"
 )
 

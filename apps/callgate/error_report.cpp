@@ -26,7 +26,8 @@ std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt
         for (const Value& entry : violations->get_array()) {
             const Object* one = entry.if_object();
             if (one == nullptr) continue;
-            const Value* path = one->if_contains("schema_path");
+            const Value* path = one->if_contains("path");
+            if (path == nullptr) path = one->if_contains("schema_path");
             const Value* message = one->if_contains("message");
             if (path == nullptr || message == nullptr || !path->is_string() || !message->is_string())
                 continue;

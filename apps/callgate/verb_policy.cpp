@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <callgate/policy.h>
 #include <callgate/runtime.h>
+#include <callgate/schema.h>
 
 #include "call_report.h"
 #include "demo_tools.h"
@@ -132,10 +134,24 @@ private:
         auto document = read(line_.policy);
         if (!document) return tl::unexpected<Error>(std::move(document.error()));
         auto config = policy_from_json(*document);
-        if (!config) return about(std::move(config.error()), input_name(line_.policy));
+        if (!config) {
+            list_faults(*document, config.error());
+            return about(std::move(config.error()), input_name(line_.policy));
+        }
         auto set = runtime.policy().set(*config);
         if (!set) return about(std::move(set.error()), input_name(line_.policy));
         return {};
+    }
+
+    // The reader names the first fault; the policy's schema lists all of them.
+    static void list_faults(const Value& document, Error& error) {
+        static const auto schema = schema::Schema::compile(policy_schema());
+        if (!schema) return;
+        Array faults;
+        for (const schema::Violation& one : schema->explain(document).violations)
+            faults.push_back(
+                {{"path", one.instance_path.empty() ? "/" : one.instance_path}, {"message", one.message}});
+        error.details["violations"] = std::move(faults);
     }
 
     Result<int> try_test() {

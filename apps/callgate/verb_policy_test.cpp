@@ -196,5 +196,16 @@ TEST_F(VerbPolicy, UnusableFilesAreExitCodeTwo) {
     }
 }
 
+TEST_F(VerbPolicy, EveryFaultOfAPolicyIsListed) {
+    const std::string path = file("faults.json", R"({"rulez": [], "antiflap_ms": -1,
+        "rules": [{"decision": "maybe"}, {"decision": "deny", "approvals": 3}]})");
+    const Ran ran = run({"lint", path});
+    EXPECT_EQ(ran.exit_code, 2);
+    for (const char* where : {"/rulez", "/antiflap_ms", "/rules/0/decision", "/rules/1/approvals"})
+        EXPECT_THAT(ran.err, HasSubstr(where));
+    const Value answer = run({"lint", path, "--json"}).answer();
+    EXPECT_EQ(answer.at("error").at("details").at("violations").as_array().size(), 4U);
+}
+
 }  // namespace
 }  // namespace callgate::cli

@@ -173,6 +173,9 @@ private:
 /// "zone":"UTC","weekdays":[1]}],"antiflap_ms":…,"matrix":{"A2":{"medium":"allow"}},…}: the members of
 /// PolicyConfig, durations as …_ms. What is left out keeps its default. Unknown members are refused.
 Result<PolicyConfig> policy_from_json(const Value& document);
+/// The JSON Schema of that document (docs/policy.schema.json). It refuses nothing that is usable; what only
+/// the whole can tell, such as two rules with one id, it does not see.
+const Value& policy_schema();
 Value to_json(const PolicyDecision& decision);
 
 }  // namespace callgate
