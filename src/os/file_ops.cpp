@@ -59,7 +59,7 @@ FileInfo info_of(const struct ::stat& raw) {
 }
 
 // The kernel would see only what stands before a NUL: another file.
-bool has_nul(const std::string& path) {
+bool path_has_nul(const std::string& path) {
     if (path.find('\0') == std::string::npos) {
         return false;
     }
@@ -77,7 +77,7 @@ int lock_call(const Fd& fd, short type) {
 }  // namespace
 
 Result<Fd> RealFileOps::open(const std::string& path, OpenMode mode, mode_t permissions) {
-    Fd fd(has_nul(path) ? -1 : ::open(path.c_str(), flags_of(mode) | O_CLOEXEC | O_NOCTTY, permissions));
+    Fd fd(path_has_nul(path) ? -1 : ::open(path.c_str(), flags_of(mode) | O_CLOEXEC | O_NOCTTY, permissions));
     if (!fd) {
         return failed("open", path);
     }
@@ -114,7 +114,7 @@ Result<void> RealFileOps::fdatasync(const Fd& fd) {
 
 Result<FileInfo> RealFileOps::stat(const std::string& path) {
     struct ::stat raw{};
-    if (has_nul(path) || ::stat(path.c_str(), &raw) != 0) {
+    if (path_has_nul(path) || ::stat(path.c_str(), &raw) != 0) {
         return failed("look at", path);
     }
     return info_of(raw);
@@ -129,15 +129,15 @@ Result<FileInfo> RealFileOps::stat(const Fd& fd) {
 }
 
 Result<void> RealFileOps::rename(const std::string& from, const std::string& to) {
-    return done(has_nul(from) || has_nul(to) ? -1 : ::rename(from.c_str(), to.c_str()), "rename to", to);
+    return done(path_has_nul(from) || path_has_nul(to) ? -1 : ::rename(from.c_str(), to.c_str()), "rename to", to);
 }
 
 Result<void> RealFileOps::unlink(const std::string& path) {
-    return done(has_nul(path) ? -1 : ::unlink(path.c_str()), "remove", path);
+    return done(path_has_nul(path) ? -1 : ::unlink(path.c_str()), "remove", path);
 }
 
 Result<void> RealFileOps::mkdir(const std::string& path, mode_t permissions) {
-    return done(has_nul(path) ? -1 : ::mkdir(path.c_str(), permissions), "make the directory", path);
+    return done(path_has_nul(path) ? -1 : ::mkdir(path.c_str(), permissions), "make the directory", path);
 }
 
 Result<bool> RealFileOps::try_lock(const Fd& fd, LockKind kind) {

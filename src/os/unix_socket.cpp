@@ -20,7 +20,7 @@
 namespace callgate::os {
 namespace {
 
-tl::unexpected<Error> failed(std::string_view what, std::string_view subject, int number = errno) {
+tl::unexpected<Error> socket_failed(std::string_view what, std::string_view subject, int number = errno) {
     return tl::unexpected(system_error(ErrorCode::internal, what, subject, number));
 }
 
@@ -40,23 +40,23 @@ struct Address {
 
 Result<Address> address_of(const std::string& path, std::string_view what) {
     Address address;
-    if (path.empty() || path.find('\0') != std::string::npos) return failed(what, "a socket", EINVAL);
+    if (path.empty() || path.find('\0') != std::string::npos) return socket_failed(what, "a socket", EINVAL);
     if (path.size() < sizeof address.name.sun_path) {
         address.set(path);
         return address;
     }
     address.directory = Fd(::open(directory_of(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!address.directory) return failed(what, path);
+    if (!address.directory) return socket_failed(what, path);
     const std::string by_directory =
         fmt::format("/proc/self/fd/{}/{}", address.directory.get(), path.substr(path.rfind('/') + 1));
-    if (by_directory.size() >= sizeof address.name.sun_path) return failed(what, path, ENAMETOOLONG);
+    if (by_directory.size() >= sizeof address.name.sun_path) return socket_failed(what, path, ENAMETOOLONG);
     address.set(by_directory);
     return address;
 }
 
 Result<Fd> stream_socket(std::string_view what, const std::string& path) {
     Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) return failed(what, path);
+    if (!fd) return socket_failed(what, path);
     return fd;
 }
 
@@ -64,10 +64,10 @@ Result<void> remove_socket(const std::string& path) {
     struct ::stat there = {};
     if (::lstat(path.c_str(), &there) != 0) {
         if (errno == ENOENT) return {};
-        return failed("listen on", path);
+        return socket_failed("listen on", path);
     }
-    if (!S_ISSOCK(there.st_mode)) return failed("listen on", path, EEXIST);
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("listen on", path);
+    if (!S_ISSOCK(there.st_mode)) return socket_failed("listen on", path, EEXIST);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return socket_failed("listen on", path);
     return {};
 }
 
@@ -85,7 +85,7 @@ Result<Fd> listen_unix(const std::string& path, mode_t permissions, int backlog)
     // moment.
     if (::fchmod(fd.get(), permissions) != 0 || ::bind(fd.get(), address.get(), address.size) != 0 ||
         ::listen(fd.get(), backlog) != 0)
-        return failed("listen on", path);
+        return socket_failed("listen on", path);
     return fd;
 }
 
@@ -93,7 +93,7 @@ Result<Fd> connect_unix(const std::string& path) {
     CALLGATE_TRY_ASSIGN(auto address, address_of(path, "connect to"));
     CALLGATE_TRY_ASSIGN(auto fd, stream_socket("connect to", path));
     while (::connect(fd.get(), address.get(), address.size) != 0) {
-        if (errno != EINTR) return failed("connect to", path);
+        if (errno != EINTR) return socket_failed("connect to", path);
     }
     return fd;
 }
@@ -104,7 +104,7 @@ Result<std::optional<Fd>> accept_unix(const Fd& listening) {
         if (fd) return std::optional<Fd>(std::move(fd));
         if (errno == EINTR) continue;
         if (errno == EAGAIN || errno == ECONNABORTED) return std::nullopt;
-        return failed("accept from", "a socket");
+        return socket_failed("accept from", "a socket");
     }
 }
 
@@ -112,7 +112,7 @@ Result<PeerCredentials> peer_of(const Fd& socket) {
     ucred raw{};
     socklen_t size = sizeof raw;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &raw, &size) != 0)
-        return failed("identify", "the peer of a socket");
+        return socket_failed("identify", "the peer of a socket");
     PeerCredentials peer;
     peer.uid = raw.uid;
     peer.gid = raw.gid;

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 // A contract's window, whatever it says, is counted within these.
 constexpr milliseconds kShortest{1};
-constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+constexpr milliseconds kLongestWindow = std::chrono::hours(24 * 365);
 constexpr milliseconds kTryAgain{50};  // a place becomes free when a call ends, nobody knows when
 
 struct Rate {
@@ -24,7 +24,7 @@ struct Rate {
     nanoseconds capacity;  // an empty bucket is full after this
 
     explicit Rate(const UseLimits& limits)
-        : interval((nanoseconds(std::clamp(limits.window, kShortest, kLongest)).count() + limits.calls - 1) /
+        : interval((nanoseconds(std::clamp(limits.window, kShortest, kLongestWindow)).count() + limits.calls - 1) /
                    limits.calls),
           capacity(interval * limits.calls) {}
 };

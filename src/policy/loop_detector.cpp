@@ -10,7 +10,7 @@ namespace callgate::policy {
 namespace {
 
 constexpr std::size_t kMostRuns = 4'096;
-constexpr std::size_t kMostCalls = 32;
+constexpr std::size_t kMostCallsSeen = 32;
 
 struct Seen {
     std::uint64_t call;
@@ -71,7 +71,7 @@ void LoopDetector::ended(std::string_view run, std::uint64_t call_hash, std::uin
     }
     if (known != seen.end()) {
         seen.erase(known);
-    } else if (seen.size() >= kMostCalls) {
+    } else if (seen.size() >= kMostCallsSeen) {
         seen.erase(seen.begin());
     }
     seen.push_back(now);

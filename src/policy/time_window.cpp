@@ -14,7 +14,7 @@ namespace callgate::policy {
 
 namespace {
 
-constexpr std::int32_t kDay = 24 * 60;
+constexpr std::int32_t kMinutesOfDay = 24 * 60;
 constexpr std::size_t kLongestZone = 64;
 constexpr std::uint8_t kEveryDay = 0x7F;
 
@@ -36,8 +36,8 @@ const date::time_zone* find_zone(const std::string& name) {
 }  // namespace
 
 Result<ResolvedWindow> ResolvedWindow::resolve(const TimeWindow& window) {
-    if (window.from.count() < 0 || window.from.count() >= kDay || window.until.count() < 0 ||
-        window.until.count() > kDay) {
+    if (window.from.count() < 0 || window.from.count() >= kMinutesOfDay || window.until.count() < 0 ||
+        window.until.count() > kMinutesOfDay) {
         return bad_window(fmt::format(
             "The window from minute {} until minute {} leaves the day; give times from 00:00 to 24:00.",
             window.from.count(), window.until.count()));

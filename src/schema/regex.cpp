@@ -16,7 +16,7 @@ namespace callgate::schema {
 namespace {
 
 constexpr std::size_t kMaxValidatedBytes = 64u << 10;
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownPatternBytes = 200;
 // Up to so many property escapes, none of them under a count, RE2 surely compiles with this much memory.
 constexpr std::size_t kFewProperties = 16;
 constexpr std::size_t kMaxProperties = 64;  // each costs RE2 up to a millisecond to compile
@@ -25,7 +25,7 @@ constexpr std::size_t kAmpleRe2Memory = 8u << 20;
 /// The head of a pattern, as valid UTF-8 whatever the pattern holds.
 std::string shown(std::string_view pattern) {
     std::string out;
-    for (std::string_view left = base::truncate_to_bytes(pattern, kShownBytes); !left.empty();) {
+    for (std::string_view left = base::truncate_to_bytes(pattern, kShownPatternBytes); !left.empty();) {
         const std::size_t length = base::utf8_sequence_length(left);
         out.append(length == 0 ? std::string_view("?") : left.substr(0, length));
         left.remove_prefix(std::max<std::size_t>(length, 1));

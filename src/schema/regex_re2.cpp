@@ -10,7 +10,7 @@ namespace {
 
 // When its own DFA runs out of memory RE2 walks its program for every byte of the text; beyond this product
 // that takes seconds.
-constexpr std::uint64_t kMaxWork = 250'000'000;
+constexpr std::uint64_t kMaxRe2Work = 250'000'000;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::unique_ptr<Re2Pattern> Re2Pattern::deferred(std::string pattern, std::size_
 
 RegexMatch Re2Pattern::search(std::string_view text) const {
     const re2::RE2& re2 = compiled();
-    if (!re2.ok() || static_cast<std::uint64_t>(re2.ProgramSize()) * text.size() > kMaxWork) {
+    if (!re2.ok() || static_cast<std::uint64_t>(re2.ProgramSize()) * text.size() > kMaxRe2Work) {
         return RegexMatch::over_limit;
     }
     const re2::StringPiece piece(text.data(), text.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/utf8.h"
 
 namespace callgate::schema {
@@ -16,13 +17,6 @@ bool is_digit(char c) noexcept {
 
 bool is_letter(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-int hex_value(char c) noexcept {
-    if (is_digit(c)) return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 bool is_lead_surrogate(char32_t c) noexcept {
@@ -123,7 +117,7 @@ bool PatternReader::is_lenient_escape(char c) const noexcept {
 bool PatternReader::read_hex(std::size_t digits, char32_t& out) noexcept {
     char32_t value = 0;
     for (std::size_t i = 0; i < digits; ++i) {
-        const int digit = hex_value(peek(i));
+        const int digit = base::hex_value(peek(i));
         if (digit < 0) {
             return false;
         }
@@ -138,7 +132,7 @@ bool PatternReader::read_unicode_escape(std::size_t start, char32_t& out) {
     if (take("{")) {
         char32_t value = 0;
         std::size_t digits = 0;
-        for (int digit = hex_value(peek()); digit >= 0; digit = hex_value(peek()), ++digits) {
+        for (int digit = base::hex_value(peek()); digit >= 0; digit = base::hex_value(peek()), ++digits) {
             value = std::min<char32_t>(value << 4 | static_cast<char32_t>(digit), kMaxCodePoint + 1);
             ++at_;
         }

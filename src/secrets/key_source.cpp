@@ -27,7 +27,7 @@ using base::LockedBytes;
 using base::SealKey;
 
 constexpr std::size_t kMaxKeyText = 256;
-constexpr std::chrono::seconds kTurn{10};
+constexpr std::chrono::seconds kKeyFileTurn{10};
 
 tl::unexpected<Error> unusable(std::string_view reason, const KeySource& source, std::string message) {
     constexpr std::string_view kinds[] = {"file", "environment", "credential"};
@@ -183,7 +183,7 @@ Result<SealKey> load_key(os::FileOps& files, const KeySource& source) {
 Result<SealKey> load_or_create_key(os::FileOps& files, base::Rng& rng, const std::string& path) {
     const KeySource source = KeySource::file(path);
     if (auto key = load_key(files, source); !is_missing(key)) return key;
-    CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files, path, kTurn));
+    CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files, path, kKeyFileTurn));
     if (auto key = load_key(files, source); !is_missing(key)) return key;
 
     LockedBytes bytes(SealKey::kBytes);
