@@ -176,7 +176,7 @@ rc::Gen<Value> some_texts() {
 
 RC_GTEST_PROP(PolicySchemaProperty, RefusesNothingThatIsUsable, ()) {
     const auto maybe = [](Object& object, const char* name, const rc::Gen<Value>& gen) {
-        if (*rc::gen::inRange(0, 3) == 0) object[name] = *gen;
+        if (*rc::gen::inRange(0, 12) == 0) object[name] = *gen;
     };
     const auto a_window = [&] {
         Object made{{"from", "07:00"}, {"until", "08:00"}};
