@@ -5,14 +5,15 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "ledger/control/server.h"
 #include "ledger/control/service.h"
 #include "ledger/memory_ledger.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/file_ops.h"
-#include "pipeline/approvals_desk.h"
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
+#include "pipeline/runtime_approvals.h"
 #include "pipeline/timers.h"
 #include "secrets/key_source.h"
 
@@ -56,34 +57,30 @@ Result<void> make_ledger(const RuntimeOptions& options, pipeline::Parts& parts) 
     durable.operator_uids.assign(options.operator_uids.begin(), options.operator_uids.end());
     if (options.seal_key) {
         os::RealFileOps files;
-        auto key = secrets::load_key(files, *options.seal_key);
-        if (!key) return tl::unexpected(std::move(key.error()));
-        durable.key = std::move(*key);
+        CALLGATE_TRY_ASSIGN(durable.key, secrets::load_key(files, *options.seal_key));
     }
-    auto opened = ledger::SqliteLedger::open(std::move(durable));
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    parts.ledger = *opened;
-    parts.operations = std::move(*opened);
+    CALLGATE_TRY_ASSIGN(auto opened, ledger::SqliteLedger::open(std::move(durable)));
+    parts.ledger = opened;
+    parts.operations = std::move(opened);
     return {};
 }
 
-/// Answers operators while this process owns the ledger; what they decide is told to the observers.
-class Office {
+/// Answers operators while this process owns the ledger; observers are notified of what they decide.
+class OperatorServer {
 public:
-    static Result<std::shared_ptr<Office>> open(Runtime::Core& core) {
-        auto office = std::make_shared<Office>(core);
+    static Result<std::shared_ptr<OperatorServer>> open(Runtime::Core& core) {
+        auto opened = std::make_shared<OperatorServer>(core);
         ledger::ControlOptions options;
         options.directory = core.options.ledger_dir;
         options.uids.assign(core.options.control_uids.begin(), core.options.control_uids.end());
         options.gids.assign(core.options.control_gids.begin(), core.options.control_gids.end());
         // Others reach the socket where they may ask, as far as the directory lets them.
         if (!options.uids.empty() || !options.gids.empty()) options.permissions = 0666;
-        auto server = ledger::ControlServer::start(office->service_, *core.parts.clock, std::move(options));
-        if (!server) return tl::unexpected(std::move(server.error()));
-        office->server_ = std::move(*server);
-        return office;
+        CALLGATE_TRY_ASSIGN(opened->server_, ledger::ControlServer::start(opened->service_, *core.parts.clock,
+                                                                          std::move(options)));
+        return opened;
     }
-    explicit Office(Runtime::Core& core)
+    explicit OperatorServer(Runtime::Core& core)
         : service_(*core.parts.ledger, *core.parts.operations, *core.parts.clock,
                    [&core](const AuditEvent& event) { pipeline::project_audit(core, event); }) {}
 
@@ -93,13 +90,10 @@ private:
 };
 
 Result<std::shared_ptr<Runtime::Core>> make_core(RuntimeOptions options) {
-    auto parts = pipeline::real_parts(options);
-    if (!parts) return tl::unexpected(std::move(parts.error()));
-    auto core = std::make_shared<Runtime::Core>(std::move(options), std::move(*parts));
+    CALLGATE_TRY_ASSIGN(auto parts, pipeline::real_parts(options));
+    auto core = std::make_shared<Runtime::Core>(std::move(options), std::move(parts));
     if (core->parts.operations && core->options.control_socket) {
-        auto office = Office::open(*core);
-        if (!office) return tl::unexpected(std::move(office.error()));
-        core->parts.office = std::move(*office);
+        CALLGATE_TRY_ASSIGN(core->parts.operator_server, OperatorServer::open(*core));
     }
     return core;
 }
@@ -111,7 +105,7 @@ Result<pipeline::Parts> pipeline::real_parts(const RuntimeOptions& options) {
     parts.clock = std::make_shared<base::SystemClock>();
     parts.rng = std::make_shared<base::SystemRng>();
     parts.timers = std::make_shared<ThreadTimers>();
-    if (auto made = make_ledger(options, parts); !made) return tl::unexpected(std::move(made.error()));
+    CALLGATE_TRY(make_ledger(options, parts));
     return parts;
 }
 
@@ -119,17 +113,16 @@ Runtime::Runtime(RuntimeOptions options) {
     auto core = make_core(std::move(options));
     if (!core) throw std::runtime_error(core.error().message);
     core_ = std::move(*core);
-    approvals_ = std::make_unique<pipeline::ApprovalsDesk>(core_);
+    approvals_ = std::make_unique<pipeline::RuntimeApprovals>(core_);
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
-    auto core = make_core(std::move(options));
-    if (!core) return tl::unexpected(std::move(core.error()));
-    return std::make_unique<Runtime>(std::move(*core));
+    CALLGATE_TRY_ASSIGN(auto core, make_core(std::move(options)));
+    return std::make_unique<Runtime>(std::move(core));
 }
 
 Runtime::Runtime(std::shared_ptr<Core> core) : core_(std::move(core)) {
-    approvals_ = std::make_unique<pipeline::ApprovalsDesk>(core_);
+    approvals_ = std::make_unique<pipeline::RuntimeApprovals>(core_);
 }
 
 Runtime::~Runtime() {

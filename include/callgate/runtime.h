@@ -1,9 +1,9 @@
 // The runtime: the one entry through which tool calls reach the world.
 //
 //     cg::Runtime runtime;    // its record is in memory; open() with ledger_dir keeps it on the disk
-//     runtime.tools().add_or_throw(cg::tool(
-//         "add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; }, cg::param("a"),
-//         cg::param("b")));
+//     runtime.tools().add_or_throw(cg::tool("add", "Add two numbers",
+//                                           [](std::int64_t a, std::int64_t b) { return a + b; },
+//                                           cg::param("a"), cg::param("b")));
 //     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
 //
 // A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
@@ -21,14 +21,15 @@
 // call waits for them.
 //
 // Threads: all functions may be called from any thread. The destructor cancels what is running, waits a
-// grace, and counts the tools it leaves behind; it may run inside a tool. What calls have told the ledger is
-// written before it returns: while the disk hangs it waits, as resolve(), reconcile(), audit() and approvals
-// do; no call does.
+// grace, and counts the tools it leaves behind; it may run inside a tool. What calls have sent to the
+// ledger is written before it returns: while the disk hangs it waits, as resolve(), reconcile(), audit() and
+// approvals do; no call does.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -137,6 +138,9 @@ struct RuntimeStats {
     std::uint64_t late_answers = 0;
     std::uint64_t observer_faults = 0;
     std::uint64_t audit_events = 0;
+    /// What each stage counted, as "stage.name": "resolve.not_found", "gate.denied", "replay.replayed" … The
+    /// same names in every runtime, those that are 0 included.
+    std::map<std::string, std::uint64_t, std::less<>> counters;
     std::string ledger_trouble;  ///< why nothing can be recorded now: disk_hung, disk_full …; "": it can
 };
 

@@ -46,7 +46,7 @@ std::optional<Step> check_abandoned(Call& call) {
     if (call.tool->live().abandoned.load(std::memory_order_relaxed) <= 0) return std::nullopt;
     const std::size_t limit = call.core->options.max_abandoned;
     if (call.core->pool.counts().abandoned_now < limit) return std::nullopt;
-    call.core->counters.resolve.unavailable.add();
+    call.core->counters.gate.abandoned_calls.add();
     return call.refuse(Error(ErrorCode::unavailable,
                              fmt::format("Earlier calls of the tool {} have not returned; it gets no more "
                                          "threads until they do.",
@@ -57,7 +57,7 @@ std::optional<Step> check_abandoned(Call& call) {
 // Refused before anything is claimed: what is queued is bounded.
 std::optional<Step> check_queue(Call& call) {
     if (call.tool->mode() != RunMode::pooled || !call.core->pool.full()) return std::nullopt;
-    call.core->counters.resolve.unavailable.add();
+    call.core->counters.gate.queue_full.add();
     return call.refuse(queue_full(call));
 }
 
@@ -69,12 +69,12 @@ bool may_queue(const Call& call) {
 }
 
 std::optional<Step> wait_for_place(Call& call) {
-    if (!call.special().ticket.waits()) return std::nullopt;
+    if (!call.cold().ticket.waits()) return std::nullopt;
     return call.pending_or_give_up();
 }
 
 std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, policy::Limiter::Ask ask) {
-    if (call.special().ticket.held()) return wait_for_place(call);
+    if (call.cold().ticket.held()) return wait_for_place(call);
     policy::Limiter::Ready ready;
     if (may_queue(call)) {
         call.arm();
@@ -86,12 +86,12 @@ std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, policy::Li
     Origin* const origin = call.request.origin.get();
     if (origin != nullptr) ask.held = &origin->held_places;
     if (origin != nullptr && origin->ticket.held()) {
-        call.special().ticket = std::move(origin->ticket);
-        entered = limiter.enter(*call.rules, ask, call.special().ticket, std::move(ready));
+        call.cold().ticket = std::move(origin->ticket);
+        entered = limiter.enter(*call.rules, ask, call.cold().ticket, std::move(ready));
     } else {
         auto taken = limiter.take(*call.rules, ask, call.core->clock().monotonic_now(), std::move(ready));
         if (taken) {
-            call.special().ticket = std::move(*taken);
+            call.cold().ticket = std::move(*taken);
         } else {
             entered = tl::unexpected(std::move(taken.error()));
         }
@@ -123,10 +123,10 @@ std::optional<Step> take_ticket(Call& call, policy::Limiter& limiter, policy::Li
 }
 
 std::optional<Step> take_resource(Call& call) {
-    if (!call.tool->resource_key() || call.special().hold.held()) return std::nullopt;
+    if (!call.tool->resource_key() || call.cold().hold.held()) return std::nullopt;
     const Value* key = json::find(*call.arguments, *call.tool->resource_key());
     if (key == nullptr) return std::nullopt;
-    std::string& waits_for = call.special().waits_for_resource;
+    std::string& waits_for = call.cold().waits_for_resource;
     if (waits_for.empty()) {
         std::string resource = fmt::format("{}\n{}\n{}", call.request.context->tenant,
                                            call.tool->contract().connector_id, json::canonical(*key));
@@ -149,20 +149,20 @@ std::optional<Step> take_resource(Call& call) {
         call.core->counters.gate.waited_for_resource.add();
         return Step::pending;
     }
-    call.special().hold = std::move(*hold);
+    call.cold().hold = std::move(*hold);
     return std::nullopt;
 }
 
 std::optional<Step> use_grant(Call& call) {
-    const Special* const special = call.special_if();
-    if (special == nullptr || special->grant_id.empty()) return std::nullopt;
-    if (!call.core->policy.state().grants.use(special->grant_id, call.core->clock().wall_now())) {
+    const ColdState* const cold = call.cold_if();
+    if (cold == nullptr || cold->grant_id.empty()) return std::nullopt;
+    if (!call.core->policy.state().grants.use(cold->grant_id, call.core->clock().wall_now())) {
         return call.refuse(Error(ErrorCode::denied,
                                  "The grant for this call was used up or has expired; call again.",
                                  {{"reason", "grant_spent"}}));
     }
     call.core->counters.gate.by_grant.add();
-    call.note("gate", "granted", "grant " + special->grant_id);
+    call.note("gate", "granted", "grant " + cold->grant_id);
     return std::nullopt;
 }
 

@@ -69,20 +69,20 @@ std::string approval_digest(const Call& call, const CallId& asked_by, bool hande
 ledger::Io look_for_approval(Call& call) {
     const Context& context = *call.request.context;
     need_fingerprint(call);
-    call.special().approval = {};
+    call.cold().approval = {};
     if (call.resumes()) {
-        call.special().approval.approval = *call.request.origin->approval;
+        call.cold().approval.approval = *call.request.origin->approval;
         return ledger::Io::done;
     }
     return call.core->ledger().open_approval_for(context.tenant, context.principal, call.fingerprint,
-                                                 context.idempotency_key, call.special().approval, call);
+                                                 context.idempotency_key, call.cold().approval, call);
 }
 
 std::optional<Step> use_given_approval(Call& call) {
-    if (call.special().approval.error) return call.refuse(std::move(*call.special().approval.error));
+    if (call.cold().approval.error) return call.refuse(std::move(*call.cold().approval.error));
     if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
     const bool resumed = call.resumes();
-    const std::optional<Approval>& given = call.special().approval.approval;
+    const std::optional<Approval>& given = call.cold().approval.approval;
     if (!given) return std::nullopt;
     const auto fault = standing(*given, call.core->clock().wall_now());
     if (fault == ledger::ApprovalVerdict::pending && !resumed) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<Step> use_given_approval(Call& call) {
             return call.refuse(only_handed_in(call));
         return call.refuse(approval_error(ledger::ApprovalVerdict::other_call, given->id));
     }
-    call.special().approval_use = ledger::ApprovalUse{given->id, digest};
+    call.cold().approval_use = ledger::ApprovalUse{given->id, digest};
     call.core->counters.gate.by_approval.add();
     call.note("gate", "approved", "approval " + given->id);
     return Step::next;

@@ -77,11 +77,11 @@ Error no_thread(const Call& call) {
             {{"reason", call.core->closing() ? "runtime_closing" : "no_thread"}}};
 }
 
-Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallContext& context,
-                  const std::string& probed_call, const Error& failure) {
-    switch (errand) {
-        case Errand::run: return run_guarded(body, arguments, context);
-        case Errand::preview: {
+Answer run_kind(AttemptKind kind, ToolBody& body, const Object& arguments, CallContext& context,
+                const std::string& probed_call, const Error& failure) {
+    switch (kind) {
+        case AttemptKind::run: return run_guarded(body, arguments, context);
+        case AttemptKind::preview: {
             auto made = guarded([&] { return body.preview(arguments, context); });
             if (!made) return Result<Preview>(tl::unexpected(std::move(made.error().error)));
             if (*made && (*made)->diff && json::find_not_finite(*(*made)->diff)) {
@@ -91,11 +91,11 @@ Answer run_errand(Errand errand, ToolBody& body, const Object& arguments, CallCo
             }
             return std::move(*made);
         }
-        case Errand::probe: {
-            auto told = guarded([&] { return body.reconcile(probed_call, arguments, context); });
-            return told ? std::move(*told) : Reconciliation();
+        case AttemptKind::probe: {
+            auto found = guarded([&] { return body.reconcile(probed_call, arguments, context); });
+            return found ? std::move(*found) : Reconciliation();
         }
-        case Errand::compensate: return compensate(body.hooks(), failure, arguments, context);
+        case AttemptKind::compensate: return compensate(body.hooks(), failure, arguments, context);
     }
     return {};
 }
@@ -168,7 +168,7 @@ Result<void> RunContext::with_secret(std::string_view key, const std::function<v
                     {{"reason", "no_secrets_store"}});
     }
     {
-        const std::lock_guard lock(call_.shared.mutex);
+        const base::MutexLock lock(call_.shared.mutex);
         if (call_.shared.ended) {
             return fail(ErrorCode::cancelled, "The call has ended; it gets no secrets any more.");
         }
@@ -206,7 +206,7 @@ Request RunContext::nested(std::string_view tool, Args args) {
     Origin& from = request.from();
     adopt(from);
     from.latest = call_.deadline;
-    const std::lock_guard lock(call_.shared.mutex);
+    const base::MutexLock lock(call_.shared.mutex);
     if (call_.shared.ended) {
         from.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
     }
@@ -221,7 +221,7 @@ void RunContext::adopt(Origin& from) const {
         from.depth += own->depth;
         from.keeps_lent_thread = from.keeps_lent_thread || own->keeps_lent_thread;
     }
-    const std::lock_guard lock(call_.shared.mutex);
+    const base::MutexLock lock(call_.shared.mutex);
     from.secrets = call_.shared.secrets;
     if (call_.shared.ended) return;  // and has given back what it held
     if (own != nullptr) {
@@ -233,32 +233,32 @@ void RunContext::adopt(Origin& from) const {
         from.held_resources.push_back(holds_->waits_for_resource);
 }
 
-AttemptState::AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
+AttemptState::AttemptState(std::shared_ptr<Call> call, AttemptKind kind, std::uint32_t number,
                            std::string probed_call)
     : call_(std::move(call)),
       tool_(call_->tool->shared_from_this()),
       arguments_(call_->outcome.arguments),
-      errand_(errand),
+      kind_(kind),
       number_(number),
       probed_call_(std::move(probed_call)),
-      failure_(errand == Errand::compensate ? call_->special().last_failure.error : Error()),
+      failure_(kind == AttemptKind::compensate ? call_->cold().last_failure.error : Error()),
       context_(*call_, number) {
     if (arguments_) bytes_ = json::text_size_up_to(*arguments_, call_->core->options.max_queued_bytes);
 }
 
 bool AttemptState::enter() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (phase_ != Phase::waiting) return false;
     // Out of time or called off already, or with the runtime about to be: the call is giving it up.
     const bool stopped = call_->expired() || call_->cancel_wanted() || call_->core->closing();
-    if (errand_ == Errand::run && stopped && CALLGATE_GUARD(enter_or_never)) return false;
+    if (kind_ == AttemptKind::run && stopped && CALLGATE_GUARD(enter_or_never)) return false;
     phase_ = Phase::running;
     began_ = true;
     return true;
 }
 
 bool AttemptState::began() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return began_;
 }
 
@@ -267,7 +267,7 @@ void AttemptState::run() {
     Answer answer;
     {
         const Inside body(&context_);
-        answer = run_errand(errand_, *tool_->body(), arguments(), context_, probed_call_, failure_);
+        answer = run_kind(kind_, *tool_->body(), arguments(), context_, probed_call_, failure_);
     }
     finish(std::move(answer));
 }
@@ -278,7 +278,7 @@ void AttemptState::drop() {
 
 void AttemptState::finish(Answer answer) {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (phase_ == Phase::running || phase_ == Phase::waiting) {
             phase_ = Phase::answered;
             answer_ = std::move(answer);
@@ -297,21 +297,21 @@ void AttemptState::finish(Answer answer) {
 }
 
 std::optional<Answer> AttemptState::take() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (phase_ != Phase::answered) return std::nullopt;
     phase_ = Phase::taken;
     return std::move(answer_);
 }
 
 AttemptState::GivenUp AttemptState::abandon() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (phase_ == Phase::waiting && CALLGATE_GUARD(enter_or_never)) {
         phase_ = Phase::taken;
         return GivenUp::never_began;
     }
     if (phase_ != Phase::running && phase_ != Phase::waiting) return GivenUp::answered;
     phase_ = Phase::abandoned;
-    if (tool_->mode() != RunMode::async || errand_ != Errand::run) {
+    if (tool_->mode() != RunMode::async || kind_ != AttemptKind::run) {
         holds_thread_.store(true);
         tool_->live().abandoned.fetch_add(1);
     }
@@ -323,18 +323,18 @@ void AttemptState::let_go() noexcept {
 }
 
 void AttemptState::late(Answer answer) {
-    auto* told = std::get_if<ToolReturn>(&answer);
-    if (errand_ != Errand::run || told == nullptr) return;
+    auto* returned = std::get_if<ToolReturn>(&answer);
+    if (kind_ != AttemptKind::run || returned == nullptr) return;
     call_->core->counters.dispatch.late_answers.add();
     {
         // The call's own end goes on the record first.
-        const std::lock_guard lock(call_->shared.mutex);
+        const base::MutexLock lock(call_->shared.mutex);
         if (!call_->shared.recorded) {
-            call_->shared.late.emplace(number_, std::move(*told));
+            call_->shared.late.emplace(number_, std::move(*returned));
             return;
         }
     }
-    settle_late(call_, number_, std::move(*told));
+    settle_late(call_, number_, std::move(*returned));
 }
 
 std::shared_ptr<IoHost> AttemptState::make_io() {
@@ -349,11 +349,11 @@ bool AttemptState::keeps_lent_thread() const noexcept {
     return call_->request.origin && call_->request.origin->keeps_lent_thread;
 }
 
-std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call) {
+std::optional<Error> begin(Call& call, AttemptKind kind, std::uint32_t number, std::string probed_call) {
     ToolBody& body = *call.tool->body();
-    call.settle_deadline();
+    call.fix_deadline();
     call.hand_out();
-    auto state = std::make_shared<AttemptState>(call.self(), errand, number, std::move(probed_call));
+    auto state = std::make_shared<AttemptState>(call.self(), kind, number, std::move(probed_call));
     call.attempt = state;
     const RunMode mode = call.tool->mode();
     if (mode == RunMode::inlined) {
@@ -365,7 +365,7 @@ std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std:
         return no_thread(call);
     }
     call.arm();
-    if (mode == RunMode::async && errand == Errand::run) {
+    if (mode == RunMode::async && kind == AttemptKind::run) {
         const bool now = !body.enters_later();
         if (now && !state->enter()) return std::nullopt;
         // What it throws instead of starting counts as its answer.

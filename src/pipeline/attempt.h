@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +19,7 @@
 
 #include <callgate/tool.h>
 
+#include "base/mutex.h"
 #include "pipeline/call.h"
 #include "pipeline/inside.h"
 #include "pipeline/worker_pool.h"
@@ -31,7 +31,7 @@ class RunContext : public CallContext {
 public:
     /// `inlined`: on the thread that runs the call.
     RunContext(Call& call, std::uint32_t number, bool inlined = false)
-        : call_(call), holds_(call.special_if()), number_(number), watch_(inlined) {
+        : call_(call), holds_(call.cold_if()), number_(number), watch_(inlined) {
         if (inlined) runner_ = std::this_thread::get_id();
         if (holds_ != nullptr) [[unlikely]]
             note_places();
@@ -60,20 +60,20 @@ private:
     [[gnu::cold]] void note_places();
 
     Call& call_;
-    const Special* holds_;  // what the call holds while it runs; null: nothing
+    const ColdState* holds_;  // what the call holds while it runs; null: nothing
     std::unique_ptr<const std::vector<std::string>> places_;  // of limits, likewise; null: none
     std::uint32_t number_;
     bool watch_;
     std::thread::id runner_{};  // of an inlined run; a tool may speak from other threads as well
 };
 
-enum class Errand : std::uint8_t { run, preview, probe, compensate };
+enum class AttemptKind : std::uint8_t { run, preview, probe, compensate };
 
 using Answer = std::variant<std::monostate, ToolReturn, Result<Preview>, Reconciliation, Result<void>>;
 
 class AttemptState final : public PoolTask, public std::enable_shared_from_this<AttemptState> {
 public:
-    AttemptState(std::shared_ptr<Call> call, Errand errand, std::uint32_t number,
+    AttemptState(std::shared_ptr<Call> call, AttemptKind kind, std::uint32_t number,
                  std::string probed_call = {});
 
     void run() override;
@@ -113,22 +113,22 @@ private:
     const std::shared_ptr<Call> call_;
     const std::shared_ptr<const ToolEntry> tool_;
     const std::shared_ptr<const Value> arguments_;
-    const Errand errand_;
+    const AttemptKind kind_;
     const std::uint32_t number_;
     const std::string probed_call_;
     const Error failure_;  // what is to be undone
     RunContext context_;
     std::atomic<bool> holds_thread_{false};  // counted with the tool
     std::size_t bytes_ = 0;
-    mutable std::mutex mutex_;
-    Phase phase_ = Phase::waiting;
-    bool began_ = false;
-    Answer answer_;
+    mutable base::Mutex mutex_;
+    Phase phase_ CALLGATE_GUARDED_BY(mutex_) = Phase::waiting;
+    bool began_ CALLGATE_GUARDED_BY(mutex_) = false;
+    Answer answer_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 /// Begins an errand in the way the tool runs: inline ones have answered when this returns. The call's
 /// `attempt` is set. An error means that it could not begin.
-std::optional<Error> begin(Call& call, Errand errand, std::uint32_t number, std::string probed_call = {});
+std::optional<Error> begin(Call& call, AttemptKind kind, std::uint32_t number, std::string probed_call = {});
 
 /// Gives up on what runs, or was about to run, for the call. True: its code was entered.
 bool give_up(Call& call);

@@ -4,14 +4,15 @@
 // without them, the answer is that of an unknown tool; the audit keeps the truth.
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct AuthorizeCounters {
-    Counter scope_denied;
-    Counter hidden;
-};
+#define CALLGATE_AUTHORIZE_COUNTERS(X) \
+    X(scope_denied)                    \
+    X(hidden) /* answered as an unknown tool */
+CALLGATE_STAGE_COUNTERS(AuthorizeCounters, CALLGATE_AUTHORIZE_COUNTERS);
 
 [[gnu::hot]] Step authorize(Call& call);
 

@@ -1,8 +1,8 @@
 // Several calls at once: bounded, in parallel where their tools allow it, each on its own.
-#include <condition_variable>
-#include <mutex>
 
 #include "base/guard.h"
+#include "base/mutex.h"
+#include "base/try.h"
 #include "pipeline/call.h"
 #include "pipeline/core.h"
 #include "pipeline/key.h"
@@ -35,10 +35,9 @@ Result<std::vector<policy::Limiter::Ticket>> reserve(Runtime::Core& core,
     }
     std::vector<policy::Limiter::Ticket> tickets;
     if (asks.empty()) return tickets;
-    auto taken = limiter.reserve(*rules, asks, core.clock().monotonic_now());
-    if (!taken) return tl::unexpected(std::move(taken.error()));
+    CALLGATE_TRY_ASSIGN(auto taken, limiter.reserve(*rules, asks, core.clock().monotonic_now()));
     tickets.resize(calls.size());
-    for (std::size_t i = 0; i < asked_by.size(); ++i) tickets[asked_by[i]] = std::move((*taken)[i]);
+    for (std::size_t i = 0; i < asked_by.size(); ++i) tickets[asked_by[i]] = std::move(taken[i]);
     return tickets;
 }
 
@@ -57,27 +56,33 @@ pipeline::SharedContext for_one_of_many(const pipeline::SharedContext& shared, s
 }
 
 struct BatchProgress {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t running = 0;
+    base::Mutex mutex;
+    base::CondVar changed;
+    std::size_t running CALLGATE_GUARDED_BY(mutex) = 0;
 
     void begin() {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(mutex);
         ++running;
+    }
+    void end() {
+        // The last one may end the batch, and with it this object, as soon as the lock is free.
+        const base::MutexLock lock(mutex);
+        --running;
+        changed.notify_all();
     }
 };
 
-// Blocks; on the io thread, which the calls may need, it does that thread's other work meanwhile.
-template <class Predicate>
-void wait_until(Runtime::Core& core, BatchProgress& progress, const Predicate& reached) {
+// Blocks until fewer than `limit` run; on the io thread, which the calls may need, it does that thread's
+// other work meanwhile.
+void wait_until_fewer(Runtime::Core& core, BatchProgress& progress, std::size_t limit) {
     const auto look = [&] {
-        const std::lock_guard lock(progress.mutex);
-        return reached();
+        const base::MutexLock lock(progress.mutex);
+        return progress.running < limit;
     };
     if (look() || core.work_on_io_thread(look)) return;
     const pipeline::WorkerPool::Waiting waiting;
-    std::unique_lock lock(progress.mutex);
-    progress.changed.wait(lock, reached);
+    base::MutexLock lock(progress.mutex);
+    while (progress.running >= limit) progress.changed.wait(lock);
 }
 
 }  // namespace
@@ -98,12 +103,12 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
     BatchProgress progress;
     const pipeline::LentThread blocked(*this);
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        wait_until(*this, progress, [&] { return progress.running < options.batch_concurrency; });
+        wait_until_fewer(*this, progress, options.batch_concurrency);
         progress.begin();
         const auto call = make_call();
         call->outcome.tool = std::move(calls[i].tool);
         call->outcome.action = std::move(calls[i].action);
-        pipeline::Order& request = call->request;
+        pipeline::CallSpec& request = call->request;
         request.arguments = std::move(calls[i].arguments);
         request.timeout = calls[i].timeout;
         request.context =
@@ -122,17 +127,12 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             [&outcome = outcomes[i], &progress](Call& ended) {
                 outcome = ended.take_outcome();
                 const auto core = ended.core;
-                {
-                    // The last one may end the batch, and with it `progress`, as soon as the lock is free.
-                    const std::lock_guard lock(progress.mutex);
-                    --progress.running;
-                    progress.changed.notify_all();
-                }
+                progress.end();
                 core->wake_io();
             },
             Call::DoneIs::ours);
     }
-    wait_until(*this, progress, [&] { return progress.running == 0; });
+    wait_until_fewer(*this, progress, 1);
     return outcomes;
 }
 

@@ -1,16 +1,20 @@
-// A call under way: one resumable object that carries everything the stages know about it.
+// A call under way: one object that carries everything the stages know about it.
 //
 // run() goes through the stages until the call has ended or has to wait. Whoever it waits for wakes it, and
 // the call is handed to the thread that waits for its end or, where none does, to core->turns: a thread that
 // serves others (timers, ledger, another call's) never runs it. A call that never waits never leaves its
-// thread. It ends exactly once, in settle; until then nobody is given an outcome.
+// thread. It ends exactly once, in settle; until then nobody is given an outcome. Which thread may run it is
+// run_state.h's; the call says what that thread does.
 //
-// While the ledger is asked, nothing else moves the call: its reply is in the call, so the deadline and a
-// cancel only leave a note. A moment after the deadline the call leaves: it goes on without the answer
-// (leave.h), and lives, for the reply's sake, until that has come.
+// While the ledger owes it a reply, nothing else moves the call: the reply is written into the call, so the
+// deadline and a cancel only leave a note. A moment after the deadline the call leaves: it goes on without
+// the reply (leave.h), and lives, for the reply's sake, until that has come.
 //
 // Foreign code of this call (observers, its progress function, `done`) runs on its caller's own thread, or on
-// core->host, in order; see tell().
+// core->host, in order; see notify().
+//
+// Its parts: call.cpp (the way through the stages), call_turns.cpp (from thread to thread), call_watch.cpp
+// (deadline, cancel, stop tokens), call_notices.cpp (foreign code).
 //
 // Threads: wake(), go_on(), cancel() and expire() may come from any thread; everything else is touched only
 // by the thread that runs the call at the moment (run_ hands it over), except what `shared` holds, which has
@@ -22,29 +26,28 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <callgate/approvals.h>
-#include <callgate/args.h>
-#include <callgate/context.h>
 #include <callgate/outcome.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/recycling.h"
 #include "base/sha256.h"
 #include "base/thread_role.h"
 #include "ledger/ledger.h"
+#include "pipeline/call_spec.h"
+#include "pipeline/cold_state.h"
 #include "pipeline/core.h"
 #include "pipeline/notices.h"
+#include "pipeline/run_state.h"
 #include "pipeline/step.h"
 #include "pipeline/timers.h"
 #include "policy/decide.h"
-#include "policy/memory.h"
 #include "redact/redactor.h"
 #include "redact/secret_set.h"
 #include "tool/tool_entry.h"
@@ -52,89 +55,6 @@
 namespace callgate::pipeline {
 
 class AttemptState;
-class KeyWaiter;
-
-enum class Purpose : std::uint8_t {
-    execute,
-    preview,  ///< only show what would happen
-    ask       ///< only ask for an approval (an edited one)
-};
-
-/// The caller's context. It never changes once a call has it, and the calls of a batch share one.
-using SharedContext = std::shared_ptr<const Context>;
-/// Of a caller that says nothing about itself.
-[[gnu::hot]] SharedContext usual_context() noexcept;
-/// With kLocalPrincipal where none is named. Every call's context passes here.
-SharedContext share(Context context);
-
-/// What else there is to know of a call that is not simply asked for by a caller: resumed, made by a tool,
-/// part of a batch that is limited, given its tool, or refused before it could begin.
-struct Origin {
-    std::shared_ptr<const ToolEntry> direct;  ///< a tool that was handed in: no lookup
-    std::string resumes;                      ///< resume: the call that asked, until its approval is found
-    std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
-    std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
-    CallId parent{};
-    std::size_t depth = 0;
-    std::optional<base::MonotonicTime> latest;   ///< the parent's deadline
-    std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too
-    policy::Limiter::Ticket ticket;              ///< reserved for it by a batch
-    std::vector<std::string> held_resources;     ///< by the calls it is made from: it need not wait for these
-    std::vector<std::string> held_places;        ///< likewise, of limits that queue
-    bool keeps_lent_thread = false;  ///< who waits for it blocks the executor that coroutines would need
-    bool key_as_it_is = false;       ///< the key is not from the caller's hand: its suffix is ours
-    std::string plain_key;           ///< a batch of one: what may be on record under the key without a suffix
-};
-
-/// What a call is asked to do, but for the names of its tool and action: those its outcome has.
-struct Order {
-    Args arguments;
-    SharedContext context = usual_context();
-    Purpose purpose = Purpose::execute;
-    std::optional<std::chrono::milliseconds> timeout;
-    std::unique_ptr<Origin> origin;  ///< null: simply asked for
-
-    Origin& from() {
-        if (!origin) origin = std::make_unique<Origin>();
-        return *origin;
-    }
-};
-
-struct Request : Order {
-    std::string tool;
-    std::string action = "call";
-};
-
-/// What only some calls come to have: those with a key, an approval or a limit, and those that fail. Made
-/// when first needed; most calls do without.
-struct Special {
-    // What passes between the call and the ledger.
-    ledger::PeekReply peek;
-    ledger::ClaimReply claimed;
-    ledger::OpenApprovalReply opened;
-    AuditEvent opened_event;
-    ledger::DispatchReply dispatched;
-    ledger::ConcludeReply concluded;
-    std::string request_hash;
-    std::vector<AuditEvent> claim_events;
-    std::shared_ptr<KeyWaiter> key_waiter;  ///< waits, or has waited, for another call with its key
-    ledger::WaitReply key_wait;
-    ledger::ApprovalReply approval;  ///< the one this call may use
-    bool by_plain_key = false;       ///< goes on under the origin's plain_key: something is on record there
-    bool plain_key_free = false;     ///< there was nothing when it was last looked at
-
-    // The gate.
-    std::optional<ledger::ApprovalUse> approval_use;
-    std::string grant_id;
-    policy::Limiter::Ticket ticket;
-    policy::ResourceQueue::Hold hold;
-    std::string waits_for_resource;
-
-    // Attempts that failed.
-    ToolFailure last_failure;
-    std::optional<base::MonotonicTime> retry_at;
-    base::MonotonicTime undo_until{};
-};
 
 class Call final : public ledger::Waiter {
 public:
@@ -157,23 +77,24 @@ public:
     [[gnu::hot]] static Outcome run_to_end(const std::shared_ptr<Call>& call);
     /// Of a call that is over; once.
     [[gnu::hot]] Outcome take_outcome() noexcept;
-    /// From the ledger: the reply it was asked for is there. The call may be gone when this returns.
+    /// From the ledger: the reply is there. The call may be gone when this returns.
     void wake() override;
-    /// What it waits for may have come: who waits for its end goes on with it, or a thread of core->turns.
-    /// A time too many does no harm.
+    /// What it waits for may have come: the thread that waits for its end goes on with it, or a thread of
+    /// core->turns. A time too many does no harm.
     void go_on();
     /// As go_on(), by a thread that has just run the call's own tool and has nothing else to do: where nobody
     /// waits for the end, it goes on here.
     void go_on_here();
-    bool over() const noexcept { return (run_.load(std::memory_order_acquire) & kOver) != 0; }
+    bool over() const noexcept { return run_.over(); }
     enum class Woken : std::uint8_t {
         over,
-        turn,    ///< it is this thread's to resume()
+        turn,    ///< it is this thread's to run_turn()
         notices  ///< there is something to deliver()
     };
     /// Blocks until one of them is so.
     Woken wait();
-    void resume() { run(); }
+    /// On the thread that wait() gave the turn.
+    void run_turn() { run(); }
     /// The host is notified, on this thread, of what has come up meanwhile.
     void deliver();
     /// On a thread of core->turns.
@@ -197,24 +118,24 @@ public:
     /// While waiting for anything but the ledger: goes on waiting, or gives up because the time is over or
     /// the call was called off. Nothing has been dispatched then.
     [[gnu::cold]] Step pending_or_give_up();
-    /// What a stage says when it has asked the ledger for something: go on, or wait for its answer.
-    Step asked(ledger::Io io, Asking what = Asking::look) {
+    /// What a stage returns when it has sent the ledger a request: go on, or wait for the reply.
+    Step await_reply(ledger::Io io, Awaited what = Awaited::look) {
         if (io == ledger::Io::done) [[likely]]
             return Step::next;
-        begin_asking(what);
-        return Step::asked;
+        begin_await(what);
+        return Step::awaits_reply;
     }
-    Asking asking() const noexcept { return asking_; }
-    /// It went on without the ledger's answer: what it asked for is the ledger's until that comes.
-    bool has_left() const noexcept { return (run_.load(std::memory_order_acquire) & kLeft) != 0; }
+    Awaited awaited() const noexcept { return awaited_; }
+    /// It went on without the ledger's reply: what that is written into is the ledger's until it comes.
+    bool has_left() const noexcept { return run_.left(); }
     /// Why nothing may begin any more.
     Error out_of_time() const;
-    /// After the ledger has answered: why nothing may begin any more, if the time ran out meanwhile or the
+    /// After the ledger has replied: why nothing may begin any more, if the time ran out meanwhile or the
     /// call was called off.
     std::optional<Error> stopped_meanwhile() {
-        if (!was_asked_) [[likely]]
+        if (!has_awaited_) [[likely]]
             return std::nullopt;
-        return look_whether_stopped();
+        return check_stopped();
     }
     /// Kept only where the caller wants a trace.
     void note(std::string_view stage, std::string_view decision, std::string_view reason = {}) {
@@ -222,9 +143,9 @@ public:
             add_note(stage, decision, reason);
     }
     /// The deadline is fixed, from now on: by the call, the tool or the runtime, and the parent's.
-    [[gnu::hot]] void settle_deadline();
+    [[gnu::hot]] void fix_deadline();
     /// Now that the tool of a resumed call is known; until then its caller's limit or the runtime's held.
-    void settle_deadline_anew();
+    void fix_deadline_again();
     /// Watches the deadline and the caller's cancel signal from now on: before anything is waited for.
     void arm();
     std::stop_token stop_token();
@@ -238,7 +159,7 @@ public:
     // Foreign code.
 
     /// Whether it may run here and now: on the caller's own thread, with nothing before it.
-    bool tells_here() {
+    bool may_notify_here() {
         if (!callers_thread_) return false;
         if (!notices_pending()) [[likely]]
             return true;
@@ -247,14 +168,14 @@ public:
     /// There is something that the host is still to be notified of.
     bool notices_pending() const noexcept { return others_ && others_->notices.pending(); }
     /// Later, in order, where it may. `notice` must own what it needs, except this call, which outlives it.
-    [[gnu::cold]] void tell_later(Notices::Notice notice);
+    [[gnu::cold]] void notify_later(Notices::Notice notice);
     /// Here or later.
     template <class Notice>
-    void tell(Notice notice) {
-        if (tells_here()) {
+    void notify(Notice notice) {
+        if (may_notify_here()) {
             notify_safely(notice);
         } else {
-            tell_later(std::move(notice));
+            notify_later(std::move(notice));
         }
     }
     /// A hook has to run and must not on this thread: what a stage returns then; it is run again on a thread
@@ -274,14 +195,14 @@ public:
     [[gnu::hot]] policy::Question question() const;
     /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
     std::string run_key() const;
-    Special& special() {
-        if (!special_) special_ = std::make_unique<Special>();
-        return *special_;
+    ColdState& cold() {
+        if (!cold_) cold_ = std::make_unique<ColdState>();
+        return *cold_;
     }
-    /// Null: it has nothing special.
-    const Special* special_if() const noexcept { return special_.get(); }
+    /// Null: it has nothing cold.
+    const ColdState* cold_if() const noexcept { return cold_.get(); }
     bool resumes() const noexcept { return request.origin && request.origin->approval; }
-    bool uses_approval() const noexcept { return special_ && special_->approval_use; }
+    bool uses_approval() const noexcept { return cold_ && cold_->approval_use; }
     /// Memory for the stage that runs now; not kept while the call waits.
     Runtime::Core::Workspace& workspace() {
         if (!workspace_) workspace_ = core->lend();
@@ -291,15 +212,15 @@ public:
 
     std::shared_ptr<Runtime::Core> core;
     const Runtime::Core::Observers* observers = nullptr;  ///< null: nobody watches
-    Order request;
+    CallSpec request;
     CallId id{};
     base::MonotonicTime started{};
     base::WallTime started_wall{};
     base::MonotonicTime deadline{};
     std::chrono::milliseconds timeout{};
-    std::shared_ptr<OutcomeData> told =
+    std::shared_ptr<OutcomeData> outcome_data =
         std::allocate_shared_for_overwrite<OutcomeData>(base::RecyclingAllocator<OutcomeData>());
-    OutcomeData& outcome = *told;
+    OutcomeData& outcome = *outcome_data;
     bool handed_out = false;  ///< somebody else may have a hold of this call
 
     // resolve
@@ -339,20 +260,22 @@ public:
     bool call_logged = false;
     bool entered = false;  ///< the tool's own code was entered
 
-    /// Where a stage that waits goes on; each stage starts at 0.
-    int phase = 0;
+    /// Where the stage that runs now goes on.
+    StagePhase phase;
 
     /// What a running tool may touch while others run the call.
     struct Shared {
-        mutable std::mutex mutex;
-        bool ended = false;
-        bool recorded = false;  ///< its end is on the record, or could not be put there
+        mutable base::Mutex mutex;
+        bool ended CALLGATE_GUARDED_BY(mutex) = false;
+        /// Its end is on the record, or could not be put there.
+        bool recorded CALLGATE_GUARDED_BY(mutex) = false;
         /// An answer that came after the call had given it up and before its end was recorded.
-        std::optional<std::pair<std::uint32_t, ToolReturn>> late;
-        std::uint64_t progress = 0;
-        std::list<Progress> held;  ///< that the host is still to be notified of
-        std::optional<Partial> partial;
-        std::shared_ptr<redact::SecretSet> secrets;
+        std::optional<std::pair<std::uint32_t, ToolReturn>> late CALLGATE_GUARDED_BY(mutex);
+        std::uint64_t progress CALLGATE_GUARDED_BY(mutex) = 0;
+        /// That the host is still to be notified of.
+        std::list<Progress> held CALLGATE_GUARDED_BY(mutex);
+        std::optional<Partial> partial CALLGATE_GUARDED_BY(mutex);
+        std::shared_ptr<redact::SecretSet> secrets CALLGATE_GUARDED_BY(mutex);
     } shared;
 
 private:
@@ -364,17 +287,16 @@ private:
     [[gnu::hot]] void finish();
     void finish_before_others();
     void disarm();
-    void rest();
-    void keep();
-    bool lie_down();
-    bool lie_down_until_reply();
-    bool take(bool left_alone);
+    void return_loans();
+    void keep_loans();
+    bool rest_until_reply();
+    bool takes(Then then) noexcept;
+    void go_on_as(Turn turn);
     void give_turn();
-    void begin_asking(Asking what);
+    void begin_await(Awaited what);
     void watch_deadline();
     void leave_soon();
-    void leave(std::uint32_t ask);
-    void came_back();
+    void leave(std::uint32_t wait);
     void look_after_reply();
     void run_here();
     [[gnu::cold]] bool deliver_before();
@@ -388,28 +310,14 @@ private:
             core->counters.observer_faults.add();
         }
     }
-    [[gnu::cold]] std::optional<Error> look_whether_stopped();
+    [[gnu::cold]] std::optional<Error> check_stopped();
 
-    // What the call is doing. None of them: it waits to be woken. Four bytes, which a thread can sleep on
-    // without a lock.
-    static constexpr std::uint32_t kRunning = 1;
-    static constexpr std::uint32_t kWoken = 2;    // while running: once more, please
-    static constexpr std::uint32_t kAsking = 4;   // waits for the ledger
-    static constexpr std::uint32_t kReplied = 8;  // it has answered; with kAsking: a thread is to go on
-    static constexpr std::uint32_t kAlone = 16;   // no thread waits for its end, ready to go on
-    static constexpr std::uint32_t kOver = 32;
-    static constexpr std::uint32_t kNotices = 64;   // for the thread that waits for its end
-    static constexpr std::uint32_t kLeft = 128;     // it went on without the answer; stays
-    static constexpr std::uint32_t kLeaving = 256;  // with kDue: that is why a thread is to go on
-    static constexpr std::uint32_t kBack = 512;     // what it left has come since
-    static constexpr std::uint32_t kDue = kAsking | kReplied;
-    std::atomic<std::uint32_t> run_{kRunning};
-    bool was_asked_ = false;
-    bool leaving_ = false;  // this turn is to go on without the answer
-    Asking asking_ = Asking::look;
-    std::atomic<std::uint32_t> asks_{0};
-    bool callers_thread_ = false;   // the caller's own, a host's, runs it now
-    bool host_pool_tells_ = false;  // nobody waits who could deliver notices
+    RunState run_;
+    bool has_awaited_ = false;
+    bool leaving_ = false;  // this turn is to go on without the reply
+    Awaited awaited_ = Awaited::look;
+    bool callers_thread_ = false;      // the caller's own, a host's, runs it now
+    bool host_pool_notifies_ = false;  // nobody waits who could deliver notices
     std::size_t stage_ = 0;
 
     std::atomic<bool> cancel_wanted_{false};
@@ -417,12 +325,12 @@ private:
     std::atomic<bool> stop_at_once_{false};
     std::atomic<bool> uses_secrets_{false};
     const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
-    std::unique_ptr<Special> special_;
+    std::unique_ptr<ColdState> cold_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;
     bool armed_ = false;
     bool has_deadline_ = false;
-    std::mutex stop_mutex_;
-    std::optional<std::stop_source> stop_;
+    base::Mutex stop_mutex_;
+    std::optional<std::stop_source> stop_ CALLGATE_GUARDED_BY(stop_mutex_);
 
     // What a call has only once it waits, or once somebody else is to know of its end or has a hold of it.
     struct Others {

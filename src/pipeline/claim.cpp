@@ -15,8 +15,16 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kClaim, kClaimed, kAskedForEnd, kWaiting, kProbing, kConcluded };
-enum PhaseOfRead : int { kBegin, kAllowed };
+enum class ClaimPhase : std::uint8_t {
+    begin,
+    claimed,     ///< the ledger has replied to the claim
+    subscribed,  ///< and to the wish to wait for another call with the key
+    waiting,     ///< for that call
+    probing,
+    concluded,  ///< what the probe found is on the record
+    allowed,    ///< a read: that it was allowed is on the record
+    done
+};
 
 // A read changes nothing, so nothing has to be on the record before it; a key or an approval asks for it all
 // the same.
@@ -39,7 +47,7 @@ Step begin_claim(Call& call) {
     row.policy_rev = call.rules->revision();
     row.action = call.outcome.action;
     row.arguments = call.outcome.arguments;
-    request.approval = call.special().approval_use;
+    request.approval = call.cold().approval_use;
     if (CALLGATE_GUARD(record_before_effect)) {
         if (call.uses_approval())
             request.events.push_back(make_event(call, "gate.approved", "success", "claim"));
@@ -50,53 +58,53 @@ Step begin_claim(Call& call) {
         attempted.attempt = 1;
         request.events.push_back(std::move(attempted));
     }
-    if (call.core->audit_wanted()) call.special().claim_events = request.events;
-    call.special().claimed = {};
+    if (call.core->audit_wanted()) call.cold().claim_events = request.events;
+    call.cold().claimed = {};
     call.shown_not_applied = false;
-    call.phase = kClaimed;
-    return call.asked(call.core->ledger().claim(std::move(request), call.special().claimed, call),
-                      Asking::claim);
+    call.phase = ClaimPhase::claimed;
+    return call.await_reply(call.core->ledger().claim(std::move(request), call.cold().claimed, call),
+                            Awaited::claim);
 }
 
 Step refuse_key(Call& call) {
     call.core->counters.claim.lost.add();
-    return call.refuse(key_error(call, call.special().claimed.verdict));
+    return call.refuse(key_error(call, call.cold().claimed.verdict));
 }
 
 // What a dead owner left dispatched: the tool's probe is asked what came of it.
 Step probe(Call& call) {
     call.core->counters.claim.reconciled.add();
-    call.phase = kProbing;
+    call.phase = ClaimPhase::probing;
     if (!call.tool->body()->has_probe() || call.stopped_meanwhile()) return Step::next;
     // Where it cannot begin, nobody can tell; the row must not be left behind as if somebody asked.
-    (void)begin(call, Errand::probe, 0, base::Uuid{call.special().claimed.row.call_id}.to_string());
+    (void)begin(call, AttemptKind::probe, 0, base::Uuid{call.cold().claimed.row.call_id}.to_string());
     return Step::next;
 }
 
 Step handle(Call& call) {
-    if (call.special().claimed.error) {
+    if (call.cold().claimed.error) {
         call.core->counters.claim.ledger_down.add();
-        return call.refuse(std::move(*call.special().claimed.error));
+        return call.refuse(std::move(*call.cold().claimed.error));
     }
-    if (call.special().claimed.approval != ledger::ApprovalVerdict::ok) {
+    if (call.cold().claimed.approval != ledger::ApprovalVerdict::ok) {
         call.core->counters.claim.approval_refused.add();
         // A free key stays free; one that a gone owner left has a row.
         call.shown_not_applied =
-            shows_not_applied(call.special().claimed.verdict, call.special().claimed.row.call_id != CallId{});
-        return call.refuse(approval_error(call.special().claimed.approval, call.special().approval_use->id));
+            shows_not_applied(call.cold().claimed.verdict, call.cold().claimed.row.call_id != CallId{});
+        return call.refuse(approval_error(call.cold().claimed.approval, call.cold().approval_use->id));
     }
-    switch (call.special().claimed.verdict) {
+    switch (call.cold().claimed.verdict) {
         case ledger::ClaimVerdict::claimed:
             call.core->counters.claim.claimed.add();
             call.has_claim = true;
-            call.epoch = call.special().claimed.row.epoch;
-            call.claim_id = call.special().claimed.row.call_id;
-            project_claim_events(call, call.special().claimed.first_event);
-            if (call.special().claimed.row.state == ledger::CallState::reconciling) return probe(call);
-            call.attempts = call.special().claimed.row.attempt;
-            call.phase = -1;
+            call.epoch = call.cold().claimed.row.epoch;
+            call.claim_id = call.cold().claimed.row.call_id;
+            project_claim_events(call, call.cold().claimed.first_event);
+            if (call.cold().claimed.row.state == ledger::CallState::reconciling) return probe(call);
+            call.attempts = call.cold().claimed.row.attempt;
+            call.phase = ClaimPhase::done;
             // What was on record under the plain key has just gone, and others may by now run as "key#0".
-            if (call.special().by_plain_key && call.claim_id == call.id) {
+            if (call.cold().by_plain_key && call.claim_id == call.id) {
                 return call.refuse(Error(ErrorCode::in_progress,
                                          "The call with this key has just ended without effect; call again.",
                                          {{"reason", "just_ended"}}));
@@ -105,19 +113,19 @@ Step handle(Call& call) {
             if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
         case ledger::ClaimVerdict::replay:
-            return replay_row(call, call.special().claimed.row, call.special().claimed.unreadable);
+            return replay_row(call, call.cold().claimed.row, call.cold().claimed.unreadable);
         case ledger::ClaimVerdict::in_progress:
             call.core->counters.claim.waited.add();
-            call.phase = kAskedForEnd;
-            return call.asked(ask_for_end(call), Asking::other_call);
+            call.phase = ClaimPhase::subscribed;
+            return call.await_reply(subscribe_to_end(call), Awaited::other_call);
         default:
-            call.shown_not_applied = shows_not_applied(call.special().claimed.verdict, true);
+            call.shown_not_applied = shows_not_applied(call.cold().claimed.verdict, true);
             return refuse_key(call);
     }
 }
 
 Step conclude(Call& call) {
-    Reconciliation told;
+    Reconciliation found;
     if (call.attempt) {
         auto answer = call.attempt->take();
         if (!answer) {
@@ -125,48 +133,48 @@ Step conclude(Call& call) {
             give_up(call);
         } else {
             call.attempt = nullptr;
-            if (auto* found = std::get_if<Reconciliation>(&*answer)) told = std::move(*found);
+            if (auto* probed = std::get_if<Reconciliation>(&*answer)) found = std::move(*probed);
         }
     }
     ledger::ConcludeRequest request;
     request.call_id = call.claim_id;
     request.epoch = call.epoch;
-    request.verdict = told.verdict;
-    if (told.verdict == Reconciliation::Verdict::applied) {
-        call.outcome.error = unwritable(told.result, call.outcome.tool);
+    request.verdict = found.verdict;
+    if (found.verdict == Reconciliation::Verdict::applied) {
+        call.outcome.error = unwritable(found.result, call.outcome.tool);
         call.outcome.succeeded = !call.outcome.error;
         if (call.outcome.succeeded) {
-            call.outcome.result = std::move(told.result);
+            call.outcome.result = std::move(found.result);
             mask(call.outcome.result, call.redactor());
         }
         call.outcome.state = State::replayed;
         request.outcome = to_stored(call);
     }
     request.events.push_back(make_event(call, "tool_call.resolved", "info", "claim"));
-    if (call.core->audit_wanted()) call.special().claim_events = request.events;
-    call.probed = told.verdict;
-    call.special().concluded = {};
-    call.phase = kConcluded;
-    return call.asked(call.core->ledger().conclude(std::move(request), call.special().concluded, call),
-                      Asking::conclude);
+    if (call.core->audit_wanted()) call.cold().claim_events = request.events;
+    call.probed = found.verdict;
+    call.cold().concluded = {};
+    call.phase = ClaimPhase::concluded;
+    return call.await_reply(call.core->ledger().conclude(std::move(request), call.cold().concluded, call),
+                            Awaited::conclude);
 }
 
 Step concluded(Call& call) {
     call.has_claim = false;
-    if (call.special().concluded.error) return call.refuse(std::move(*call.special().concluded.error));
-    if (!call.special().concluded.accepted) {
+    if (call.cold().concluded.error) return call.refuse(std::move(*call.cold().concluded.error));
+    if (!call.cold().concluded.accepted) {
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
-    project_claim_events(call, call.special().concluded.first_event);
+    project_claim_events(call, call.cold().concluded.first_event);
     switch (call.probed) {
         case Reconciliation::Verdict::applied: return Step::end;
         case Reconciliation::Verdict::not_applied:
             // Claimed, but not dispatched: the next attempt passes the fence by itself.
             call.has_claim = true;
             call.needs_dispatch = true;
-            call.attempts = call.special().claimed.row.attempt;
-            call.phase = -1;
+            call.attempts = call.cold().claimed.row.attempt;
+            call.phase = ClaimPhase::done;
             if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
             return Step::next;
         case Reconciliation::Verdict::cannot_tell:
@@ -177,12 +185,12 @@ Step concluded(Call& call) {
 
 // A read's way through the gate, on the record by itself.
 Step record_allowed(Call& call) {
-    if (call.phase == kBegin) {
-        call.phase = kAllowed;
+    if (call.phase.as<ClaimPhase>() == ClaimPhase::begin) {
+        call.phase = ClaimPhase::allowed;
         AuditEvent& event = call.terminal.emplace();  // until it has one
         fill_event(event, call, "gate.allowed", "success", "gate");
         event.at = call.core->clock().wall_now();
-        const Step step = call.asked(call.core->ledger().record(event, call.settled, call));
+        const Step step = call.await_reply(call.core->ledger().record(event, call.settled, call));
         if (step != Step::next) return step;
     }
     if (call.settled.error) {
@@ -205,7 +213,7 @@ Step record_allowed(Call& call) {
 }
 
 [[gnu::hot]] Step pass_read(Call& call) {
-    if (call.core->ledger_has_thread && call.phase == kBegin) [[unlikely]] {
+    if (call.core->ledger_has_thread && call.phase.as<ClaimPhase>() == ClaimPhase::begin) [[unlikely]] {
         if (const auto step = refuse_unrecordable(call)) return *step;
     }
     if (call.core->options.audit_allowed) [[unlikely]] {
@@ -221,24 +229,25 @@ Step claim(Call& call) {
     if (!needs_claim(call)) return pass_read(call);
     for (;;) {
         Step step = Step::next;
-        switch (call.phase) {
-            case kClaim: step = begin_claim(call); break;
-            case kClaimed: step = handle(call); break;
-            case kProbing: step = conclude(call); break;
-            case kConcluded: step = concluded(call); break;
-            case kAskedForEnd:
-                call.phase = kWaiting;
+        switch (call.phase.as<ClaimPhase>()) {
+            case ClaimPhase::begin: step = begin_claim(call); break;
+            case ClaimPhase::claimed: step = handle(call); break;
+            case ClaimPhase::probing: step = conclude(call); break;
+            case ClaimPhase::concluded: step = concluded(call); break;
+            case ClaimPhase::subscribed:
+                call.phase = ClaimPhase::waiting;
                 step = wait_for_end(call);
                 if (step == Step::end) call.core->counters.claim.lost.add();
                 break;
-            case kWaiting:
+            case ClaimPhase::waiting:
                 if (call.expired() || call.cancel_wanted()) {
-                    call.special().claimed.verdict = ledger::ClaimVerdict::in_progress;
+                    call.cold().claimed.verdict = ledger::ClaimVerdict::in_progress;
                     return refuse_key(call);
                 }
-                call.phase = kClaim;
+                call.phase = ClaimPhase::begin;
                 break;
-            default: call.note("claim", "claimed"); return Step::next;
+            case ClaimPhase::allowed:
+            case ClaimPhase::done: call.note("claim", "claimed"); return Step::next;
         }
         if (step != Step::next) return step;
     }

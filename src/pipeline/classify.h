@@ -2,13 +2,13 @@
 // rules, which only ever raise it.
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct ClassifyCounters {
-    Counter raised;
-};
+#define CALLGATE_CLASSIFY_COUNTERS(X) X(raised)
+CALLGATE_STAGE_COUNTERS(ClassifyCounters, CALLGATE_CLASSIFY_COUNTERS);
 
 [[gnu::hot]] Step classify(Call& call);
 

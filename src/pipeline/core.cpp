@@ -87,14 +87,14 @@ Runtime::Core::~Core() {
 
 Registry& Runtime::Core::registry_of(std::string_view tenant) {
     if (!has_tenants_.load(std::memory_order_acquire)) return registry;
-    const std::shared_lock lock(tenants_mutex_);
+    const base::ReaderLock lock(tenants_mutex_);
     const auto found = tenants_.find(tenant);
     return found == tenants_.end() ? registry : *found->second;
 }
 
 Registry& Runtime::Core::make_registry(std::string_view tenant) {
     if (tenant.empty()) return registry;
-    const std::unique_lock lock(tenants_mutex_);
+    const base::WriterLock lock(tenants_mutex_);
     auto& made = tenants_[std::string(tenant)];
     if (!made) {
         Registry::Options of_tenant;
@@ -141,13 +141,13 @@ void Runtime::Core::wait_for(pipeline::Call& call) {
     for (;;) {
         switch (call.wait()) {
             case pipeline::Call::Woken::over: return;
-            case pipeline::Call::Woken::turn: waiting.interrupt([&] { call.resume(); }); break;
+            case pipeline::Call::Woken::turn: waiting.interrupt([&] { call.run_turn(); }); break;
             case pipeline::Call::Woken::notices: waiting.interrupt([&] { call.deliver(); }); break;
         }
     }
 }
 
-void Runtime::Core::tell(pipeline::Notices::Notice notice) {
+void Runtime::Core::notify(pipeline::Notices::Notice notice) {
     if (!base::on_our_thread()) {
         try {
             notice();
@@ -166,7 +166,7 @@ std::unique_ptr<Runtime::Core::Workspace> Runtime::Core::lend() {
         return std::unique_ptr<Workspace>(spare);
     }
     {
-        const std::lock_guard lock(workspaces_mutex_);
+        const base::MutexLock lock(workspaces_mutex_);
         if (!workspaces_.empty()) {
             auto last = std::move(workspaces_.back());
             workspaces_.pop_back();
@@ -187,7 +187,7 @@ void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
     if (spare_.compare_exchange_strong(none, workspace.get())) {
         (void)workspace.release();
     } else {
-        const std::lock_guard lock(workspaces_mutex_);
+        const base::MutexLock lock(workspaces_mutex_);
         if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
     }
     // Changed since it was looked at: whoever changed it may have seen no workspace here yet.
@@ -218,7 +218,7 @@ void Runtime::Core::drop_idle_tools() {
     std::vector<std::unique_ptr<Workspace>> idle;
     if (auto* spare = spare_.exchange(nullptr)) idle.emplace_back(spare);
     {
-        const std::lock_guard lock(workspaces_mutex_);
+        const base::MutexLock lock(workspaces_mutex_);
         for (auto& workspace : workspaces_) idle.push_back(std::move(workspace));
         workspaces_.clear();
     }
@@ -227,7 +227,7 @@ void Runtime::Core::drop_idle_tools() {
 
 void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
     if (!observer) return;
-    const std::lock_guard lock(observers_mutex_);
+    const base::MutexLock lock(observers_mutex_);
     auto next = std::make_unique<Observers>(watching_.load() != nullptr ? *watching_.load() : Observers());
     const Watcher watcher{observer, observer->wants_audit(), observer->wants_telemetry(),
                           observer->wants_log()};
@@ -240,14 +240,14 @@ void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
 }
 
 void Runtime::Core::waiting(pipeline::Call& call) {
-    const std::lock_guard lock(waiting_mutex_);
+    const base::MutexLock lock(waiting_mutex_);
     call.others_->next_waiting = waiting_;
     if (waiting_ != nullptr) waiting_->others_->previous_waiting = &call;
     waiting_ = &call;
 }
 
 void Runtime::Core::not_waiting(pipeline::Call& call) {
-    const std::lock_guard lock(waiting_mutex_);
+    const base::MutexLock lock(waiting_mutex_);
     pipeline::Call* const next = std::exchange(call.others_->next_waiting, nullptr);
     pipeline::Call* const previous = std::exchange(call.others_->previous_waiting, nullptr);
     if (next != nullptr) next->others_->previous_waiting = previous;
@@ -256,10 +256,10 @@ void Runtime::Core::not_waiting(pipeline::Call& call) {
 
 void Runtime::Core::close() {
     closing_.store(true, std::memory_order_release);
-    parts.office = nullptr;
+    parts.operator_server = nullptr;
     std::vector<std::shared_ptr<pipeline::Call>> running;
     {
-        const std::lock_guard lock(waiting_mutex_);
+        const base::MutexLock lock(waiting_mutex_);
         for (pipeline::Call* call = waiting_; call != nullptr; call = call->others_->next_waiting) {
             if (auto alive = call->self()) running.push_back(std::move(alive));
         }

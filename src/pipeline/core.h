@@ -12,8 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -27,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "base/rng.h"
 #include "ledger/ledger.h"
 #include "ledger/operations.h"
@@ -52,7 +51,7 @@ struct Parts {
     std::shared_ptr<Timers> timers;
     std::shared_ptr<ledger::Ledger> ledger;
     std::shared_ptr<ledger::Operations> operations;  ///< of a durable ledger; null: there is none
-    std::shared_ptr<void> office;                    ///< what serves operators; ends before the ledger
+    std::shared_ptr<void> operator_server;           ///< answers operators; ends before the ledger
 };
 Result<Parts> real_parts(const RuntimeOptions& options);
 }  // namespace pipeline
@@ -133,7 +132,7 @@ public:
     bool audit_wanted() const noexcept { return audit_wanted_.load(std::memory_order_relaxed); }
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
     /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
-    void tell(pipeline::Notices::Notice notice);
+    void notify(pipeline::Notices::Notice notice);
     bool log_wanted() const noexcept { return log_wanted_.load(std::memory_order_relaxed); }
 
     /// The runtime goes: no new calls, the running ones are cancelled, threads get their grace.
@@ -176,30 +175,31 @@ private:
     std::atomic<std::uint64_t> tools_version_{0};  // of all registries together
     std::vector<std::shared_ptr<void>> tool_watches_;
     std::atomic<Workspace*> spare_{nullptr};  // the usual case: one at a time
-    std::mutex workspaces_mutex_;
-    std::vector<std::unique_ptr<Workspace>> workspaces_;
+    base::Mutex workspaces_mutex_;
+    std::vector<std::unique_ptr<Workspace>> workspaces_ CALLGATE_GUARDED_BY(workspaces_mutex_);
 
-    mutable std::shared_mutex tenants_mutex_;
-    std::map<std::string, std::unique_ptr<Registry>, std::less<>> tenants_;
+    mutable base::SharedMutex tenants_mutex_;
+    std::map<std::string, std::unique_ptr<Registry>, std::less<>> tenants_
+        CALLGATE_GUARDED_BY(tenants_mutex_);
     std::atomic<bool> has_tenants_{false};
 
-    std::mutex observers_mutex_;
-    std::vector<std::unique_ptr<const Observers>>
-        observers_;  // every list there was: a call may still hold it
+    base::Mutex observers_mutex_;
+    // Every list there was: a call may still hold it.
+    std::vector<std::unique_ptr<const Observers>> observers_ CALLGATE_GUARDED_BY(observers_mutex_);
     std::atomic<const Observers*> watching_{nullptr};
     std::atomic<bool> audit_wanted_{false};
     std::atomic<bool> telemetry_wanted_{false};
     std::atomic<bool> log_wanted_{false};
 
-    std::mutex waiting_mutex_;
-    pipeline::Call* waiting_ = nullptr;  // the first of them
+    base::Mutex waiting_mutex_;
+    pipeline::Call* waiting_ CALLGATE_GUARDED_BY(waiting_mutex_) = nullptr;  // the first of them
     std::atomic<bool> closing_{false};
     static constexpr std::uint32_t kNoMoreTurns = 1u << 31;
     std::atomic<std::uint32_t> turns_expected_{0};
 
-    mutable std::mutex io_mutex_;
-    std::shared_ptr<pipeline::IoThread> io_;
-    bool io_stopped_ = false;
+    mutable base::Mutex io_mutex_;
+    std::shared_ptr<pipeline::IoThread> io_ CALLGATE_GUARDED_BY(io_mutex_);
+    bool io_stopped_ CALLGATE_GUARDED_BY(io_mutex_) = false;
     std::atomic<int> io_waits_{0};  // calls that the io thread waits for while it does other work
     std::atomic<bool> has_lent_io_{false};
     std::atomic<std::size_t> lent_blocked_{0};

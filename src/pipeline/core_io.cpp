@@ -11,7 +11,7 @@
 namespace callgate {
 
 IoHost& Runtime::Core::io() {
-    const std::lock_guard lock(io_mutex_);
+    const base::MutexLock lock(io_mutex_);
     if (!io_) {
         io_ = std::make_shared<pipeline::IoThread>();
         if (io_stopped_) io_->stop();
@@ -20,7 +20,7 @@ IoHost& Runtime::Core::io() {
 }
 
 void Runtime::Core::set_io(std::shared_ptr<pipeline::IoThread> io) {
-    const std::lock_guard lock(io_mutex_);
+    const base::MutexLock lock(io_mutex_);
     has_lent_io_.store(io->lent(), std::memory_order_relaxed);
     io_ = std::move(io);
 }
@@ -51,7 +51,7 @@ std::shared_ptr<IoHost> Runtime::Core::io_for(std::weak_ptr<pipeline::AttemptSta
 bool Runtime::Core::block_lent_thread(bool& counted) noexcept {
     std::shared_ptr<pipeline::IoThread> io;
     {
-        const std::lock_guard lock(io_mutex_);
+        const base::MutexLock lock(io_mutex_);
         io = io_;
     }
     counted = io && io->lent() && (pipeline::inside::lent || io->on_lent_thread());
@@ -66,7 +66,7 @@ bool Runtime::Core::wait_on_io_thread(pipeline::Call& call) {
 bool Runtime::Core::work_on_io_thread(const std::function<bool()>& over) {
     std::shared_ptr<pipeline::IoThread> io;
     {
-        const std::lock_guard lock(io_mutex_);
+        const base::MutexLock lock(io_mutex_);
         io = io_;
     }
     if (!io || !io->on_this_thread()) return false;
@@ -83,7 +83,7 @@ bool Runtime::Core::work_on_io_thread(const std::function<bool()>& over) {
 void Runtime::Core::wake_io() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (io_waits_.load() == 0) return;
-    const std::lock_guard lock(io_mutex_);
+    const base::MutexLock lock(io_mutex_);
     if (io_) boost::asio::post(io_->executor(), [] {});
 }
 
@@ -91,7 +91,7 @@ void Runtime::Core::stop_io() {
     // A coroutine that has not ended waits in it and holds the core: both go here.
     std::shared_ptr<pipeline::IoThread> io;
     {
-        const std::lock_guard lock(io_mutex_);
+        const base::MutexLock lock(io_mutex_);
         io_stopped_ = true;
         io = io_;
         if (io && io->lent()) io_.reset();  // the host's, for as long as the runtime lives and no longer

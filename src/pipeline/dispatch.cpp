@@ -17,7 +17,16 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kBegin, kRunning, kGivenBack, kResting, kFence, kFenced, kCompensating };
+enum class DispatchPhase : std::uint8_t {
+    begin,
+    running,
+    given_back,  ///< the ledger has the claim back, and another attempt follows
+    waits_for_retry,
+    fence,   ///< the next attempt has to pass the ledger first
+    fenced,  ///< the ledger has replied to that
+    compensating,
+    done
+};
 
 Step timed_out(Call& call) {
     call.attempt_end = ledger::AttemptEnd::ambiguous;
@@ -42,7 +51,7 @@ Step failed(Call& call, ToolFailure failure);
 [[gnu::cold]] Step never_began(Call& call, Error why) {
     --call.tries;
     if (!call.has_claim) call.attempts = call.tries;
-    if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
+    if (call.tries > 0) return failed(call, std::move(call.cold().last_failure));
     call.entered = !CALLGATE_GUARD(queued_is_no_fault);
     call.attempt_end = ledger::AttemptEnd::not_applied;
     return call.refuse(std::move(why));
@@ -98,9 +107,9 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
 [[gnu::cold]] Step give_back(Call& call, const ToolFailure& failure, std::chrono::milliseconds delay) {
     call.core->counters.dispatch.retries.add();
     project_retry(call);
-    call.special().retry_at = base::later(call.core->clock().monotonic_now(), delay);
+    call.cold().retry_at = base::later(call.core->clock().monotonic_now(), delay);
     if (!call.has_claim) {
-        call.phase = kResting;
+        call.phase = DispatchPhase::waits_for_retry;
         return Step::next;
     }
     ledger::SettleRequest request;
@@ -111,29 +120,29 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
         failure.applied == Applied::no ? ledger::AttemptEnd::not_applied : ledger::AttemptEnd::ambiguous;
     request.last = false;
     request.outcome = stored_failure(call, failure);
-    if (failure.applied == Applied::maybe && call.effectful())
-        call.special().claimed.row.maybe_applied = true;
+    if (failure.applied == Applied::maybe && call.effectful()) call.cold().claimed.row.maybe_applied = true;
     call.settled = {};
-    call.phase = kGivenBack;
-    return call.asked(call.core->ledger().settle(std::move(request), call.settled, call), Asking::give_back);
+    call.phase = DispatchPhase::given_back;
+    return call.await_reply(call.core->ledger().settle(std::move(request), call.settled, call),
+                            Awaited::give_back);
 }
 
 // An action may know how to undo what it did before it failed.
 [[gnu::cold]] Step undo_or_fail(Call& call) {
     const ActionHooks* hooks = call.tool->hooks();
-    if (!can_compensate(hooks) || call.special().last_failure.applied != Applied::told ||
-        begin(call, Errand::compensate, call.attempts)) {
-        return failed(call, std::move(call.special().last_failure));
+    if (!can_compensate(hooks) || call.cold().last_failure.applied != Applied::told ||
+        begin(call, AttemptKind::compensate, call.attempts)) {
+        return failed(call, std::move(call.cold().last_failure));
     }
     call.arm();
-    call.special().undo_until = call.core->clock().monotonic_now() + hooks->compensation_timeout;
-    call.wake_at(call.special().undo_until);
-    call.phase = kCompensating;
+    call.cold().undo_until = call.core->clock().monotonic_now() + hooks->compensation_timeout;
+    call.wake_at(call.cold().undo_until);
+    call.phase = DispatchPhase::compensating;
     return Step::next;
 }
 
 [[gnu::cold]] Step compensating(Call& call) {
-    Object& details = call.special().last_failure.error.details;
+    Object& details = call.cold().last_failure.error.details;
     if (auto answer = call.attempt->take()) {
         call.attempt = nullptr;
         const auto* undone = std::get_if<Result<void>>(&*answer);
@@ -141,14 +150,14 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
         if (undone != nullptr && !undone->has_value())
             details["compensation_error"] = undone->error().message;
     } else if (call.cancel_wanted() || call.expired() ||
-               call.core->clock().monotonic_now() >= call.special().undo_until) {
+               call.core->clock().monotonic_now() >= call.cold().undo_until) {
         give_up(call);
         details["compensated"] = false;
         details["compensation_error"] = "It did not end in time.";
     } else {
         return Step::pending;
     }
-    return failed(call, std::move(call.special().last_failure));
+    return failed(call, std::move(call.cold().last_failure));
 }
 
 // A failure stays one; what JSON cannot say of it is named instead of told as null.
@@ -169,17 +178,17 @@ void leave_out_not_finite(Object& details) {
         result.structured = std::move(answer->structured);
         result.raw = std::move(answer->raw);
         call.attempt_end = ledger::AttemptEnd::succeeded;
-        call.phase = -1;
+        call.phase = DispatchPhase::done;
         return Step::next;
     }
-    call.special().last_failure = std::move(answer.error());
-    leave_out_not_finite(call.special().last_failure.error.details);
+    call.cold().last_failure = std::move(answer.error());
+    leave_out_not_finite(call.cold().last_failure.error.details);
     // A foreign number: sums with it must not leave the clock's range.
     constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
-    if (auto& wait = call.special().last_failure.retry_after)
+    if (auto& wait = call.cold().last_failure.retry_after)
         wait = std::clamp(*wait, std::chrono::milliseconds(0), kLongestWait);
-    if (const auto delay = next_attempt_in(call, call.special().last_failure)) {
-        return give_back(call, call.special().last_failure, *delay);
+    if (const auto delay = next_attempt_in(call, call.cold().last_failure)) {
+        return give_back(call, call.cold().last_failure, *delay);
     }
     return undo_or_fail(call);
 }
@@ -196,8 +205,9 @@ void leave_out_not_finite(Object& details) {
 }
 
 [[gnu::noinline]] Step begin_elsewhere(Call& call) {
-    call.phase = kRunning;
-    if (auto error = begin(call, Errand::run, call.attempts)) return never_began(call, std::move(*error));
+    call.phase = DispatchPhase::running;
+    if (auto error = begin(call, AttemptKind::run, call.attempts))
+        return never_began(call, std::move(*error));
     return Step::next;
 }
 
@@ -205,10 +215,10 @@ void leave_out_not_finite(Object& details) {
     if (call.request.context->cancel.stop_requested() || call.cancel_wanted()) [[unlikely]]
         return called_off_before(call);
     if (call.needs_dispatch) {
-        call.phase = kFence;
+        call.phase = DispatchPhase::fence;
         return Step::next;
     }
-    call.settle_deadline();
+    call.fix_deadline();
     ++call.tries;
     if (!call.has_claim) call.attempts = call.tries;
     if (call.tries == 1 && call.tool->contract().retry.max_retries > 0)
@@ -224,9 +234,9 @@ Step running(Call& call) {
     if (auto answer = call.attempt->take()) {
         const bool began = call.attempt->began();
         call.attempt = nullptr;
-        auto& told = std::get<ToolReturn>(*answer);
-        if (!began) return never_began(call, std::move(told.error().error));
-        return handle(call, std::move(told));
+        auto& returned = std::get<ToolReturn>(*answer);
+        if (!began) return never_began(call, std::move(returned.error().error));
+        return handle(call, std::move(returned));
     }
     if (call.cancel_wanted())
         return give_up(call) ? called_off(call) : never_began(call, called_off_while_queued());
@@ -237,21 +247,21 @@ Step running(Call& call) {
 [[gnu::cold]] Step given_back(Call& call) {
     if (call.settled.error || !call.settled.settled.accepted || call.settled.settled.late) {
         call.core->counters.dispatch.fenced.add();
-        return failed(call, std::move(call.special().last_failure));
+        return failed(call, std::move(call.cold().last_failure));
     }
-    call.phase = kResting;
+    call.phase = DispatchPhase::waits_for_retry;
     return Step::next;
 }
 
-[[gnu::cold]] Step rest(Call& call) {
-    if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.special().last_failure));
-    if (call.core->clock().monotonic_now() < *call.special().retry_at) {
+[[gnu::cold]] Step wait_for_retry(Call& call) {
+    if (call.cancel_wanted() || call.expired()) return failed(call, std::move(call.cold().last_failure));
+    if (call.core->clock().monotonic_now() < *call.cold().retry_at) {
         call.arm();
-        call.wake_at(*call.special().retry_at);
+        call.wake_at(*call.cold().retry_at);
         return Step::pending;
     }
-    call.special().retry_at.reset();
-    call.phase = call.has_claim ? kFence : kBegin;
+    call.cold().retry_at.reset();
+    call.phase = call.has_claim ? DispatchPhase::fence : DispatchPhase::begin;
     if (!call.has_claim) call.needs_dispatch = false;
     return Step::next;
 }
@@ -259,7 +269,7 @@ Step running(Call& call) {
 Step pass_fence(Call& call) {
     if (!call.has_claim) {
         call.needs_dispatch = false;
-        call.phase = kBegin;
+        call.phase = DispatchPhase::begin;
         return Step::next;
     }
     ledger::DispatchRequest request;
@@ -269,32 +279,32 @@ Step pass_fence(Call& call) {
     request.definition_hash = call.tool->definition_hash();
     AuditEvent attempted = make_event(call, "tool_call.attempted", "info", "dispatch");
     attempted.attempt = call.attempts + 1;
-    if (call.core->audit_wanted()) call.special().claim_events = {attempted};
+    if (call.core->audit_wanted()) call.cold().claim_events = {attempted};
     request.events.push_back(std::move(attempted));
-    call.special().dispatched = {};
-    call.phase = kFenced;
-    return call.asked(call.core->ledger().dispatch(std::move(request), call.special().dispatched, call),
-                      Asking::dispatch);
+    call.cold().dispatched = {};
+    call.phase = DispatchPhase::fenced;
+    return call.await_reply(call.core->ledger().dispatch(std::move(request), call.cold().dispatched, call),
+                            Awaited::dispatch);
 }
 
 Step fenced(Call& call) {
-    if (call.special().dispatched.error) {
+    if (call.cold().dispatched.error) {
         call.attempt_end = ledger::AttemptEnd::not_applied;
-        return call.refuse(std::move(*call.special().dispatched.error));
+        return call.refuse(std::move(*call.cold().dispatched.error));
     }
-    if (call.special().dispatched.fenced) {
+    if (call.cold().dispatched.fenced) {
         call.core->counters.dispatch.fenced.add();
         call.has_claim = false;
         return call.refuse(Error(ErrorCode::in_progress, "Another program has taken this call over.",
                                  {{"reason", "taken_over"}}));
     }
-    project_claim_events(call, call.special().dispatched.first_event);
-    call.attempts = call.special().dispatched.attempt;
+    project_claim_events(call, call.cold().dispatched.first_event);
+    call.attempts = call.cold().dispatched.attempt;
     call.needs_dispatch = false;
-    call.phase = kBegin;
+    call.phase = DispatchPhase::begin;
     if (auto why = call.stopped_meanwhile()) {
         // Dispatched on the record, but not sent. If there was an attempt before, it is the last word.
-        if (call.tries > 0) return failed(call, std::move(call.special().last_failure));
+        if (call.tries > 0) return failed(call, std::move(call.cold().last_failure));
         call.attempt_end = ledger::AttemptEnd::not_applied;
         return call.refuse(std::move(*why));
     }
@@ -306,23 +316,23 @@ Step fenced(Call& call) {
 Step end_without_attempt(Call& call, Error why) {
     call.has_claim = false;
     const Step step =
-        call.tries > 0 ? failed(call, std::move(call.special().last_failure)) : call.refuse(std::move(why));
-    if (call.special().claimed.row.maybe_applied) call.outcome.state = State::unknown;  // before this owner
+        call.tries > 0 ? failed(call, std::move(call.cold().last_failure)) : call.refuse(std::move(why));
+    if (call.cold().claimed.row.maybe_applied) call.outcome.state = State::unknown;  // before this owner
     return step;
 }
 
 Step dispatch(Call& call) {
     for (;;) {
         Step step = Step::next;
-        switch (call.phase) {
-            case kBegin: step = begin_attempt(call); break;
-            case kRunning: step = running(call); break;
-            case kGivenBack: step = given_back(call); break;
-            case kResting: step = rest(call); break;
-            case kFence: step = pass_fence(call); break;
-            case kFenced: step = fenced(call); break;
-            case kCompensating: step = compensating(call); break;
-            default: call.note("dispatch", "answered"); return Step::next;
+        switch (call.phase.as<DispatchPhase>()) {
+            case DispatchPhase::begin: step = begin_attempt(call); break;
+            case DispatchPhase::running: step = running(call); break;
+            case DispatchPhase::given_back: step = given_back(call); break;
+            case DispatchPhase::waits_for_retry: step = wait_for_retry(call); break;
+            case DispatchPhase::fence: step = pass_fence(call); break;
+            case DispatchPhase::fenced: step = fenced(call); break;
+            case DispatchPhase::compensating: step = compensating(call); break;
+            case DispatchPhase::done: call.note("dispatch", "answered"); return Step::next;
         }
         if (step != Step::next) return step;
     }

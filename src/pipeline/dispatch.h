@@ -8,16 +8,17 @@
 
 #include <callgate/error.h>
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct DispatchCounters {
-    Counter retries;
-    Counter abandoned;
-    Counter late_answers;
-    Counter fenced;  ///< another owner had taken the call over
-};
+#define CALLGATE_DISPATCH_COUNTERS(X)                        \
+    X(retries)                                               \
+    X(abandoned)    /* tools that outlived their deadline */ \
+    X(late_answers) /* of those */                           \
+    X(fenced)       /* another owner had taken the call over */
+CALLGATE_STAGE_COUNTERS(DispatchCounters, CALLGATE_DISPATCH_COUNTERS);
 
 [[gnu::hot]] Step dispatch(Call& call);
 

@@ -12,7 +12,14 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kDecide, kLookedFor, kPreviewing, kAsk, kAsked, kAdmit };
+enum class GatePhase : std::uint8_t {
+    decide,
+    looked_up,  ///< the ledger has replied which approval was given
+    previewing,
+    ask,     ///< a person is to be asked
+    opened,  ///< the ledger has the request for an approval
+    done     ///< decided: only to be admitted
+};
 
 [[gnu::cold]] Step deny(Call& call) {
     call.core->counters.gate.denied.add();
@@ -40,14 +47,14 @@ Step previewed(Call& call) {
 
 [[gnu::cold]] Step needs_approval(Call& call) {
     call.core->counters.gate.needs_approval.add();
-    call.outcome.approval_id = call.special().opened.approval.id;
+    call.outcome.approval_id = call.cold().opened.approval.id;
     if (call.answer.gate == Gate::preview) return previewed(call);
     return call.refuse(
         Error(ErrorCode::approval_required,
-              fmt::format("This call needs a person's approval: {}", call.special().opened.approval.why),
-              {{"approval_id", call.special().opened.approval.id},
-               {"joined", call.special().opened.joined},
-               {"how_to_approve", call.special().opened.approval.how_to_approve}}));
+              fmt::format("This call needs a person's approval: {}", call.cold().opened.approval.why),
+              {{"approval_id", call.cold().opened.approval.id},
+               {"joined", call.cold().opened.joined},
+               {"how_to_approve", call.cold().opened.approval.how_to_approve}}));
 }
 
 bool may_ask(const Call& call) {
@@ -69,32 +76,32 @@ void no_preview(Call& call) {
     const bool asks =
         (call.answer.gate != Gate::allow && may_ask(call)) || call.request.purpose == Purpose::ask;
     if (!asks && call.request.purpose == Purpose::execute && !call.resumes()) {
-        call.phase = kAdmit;
+        call.phase = GatePhase::done;
         return Step::next;
     }
     if (only_preview(call)) {
-        call.phase = kPreviewing;
+        call.phase = GatePhase::previewing;
         return Step::next;
     }
     if (call.request.purpose == Purpose::execute) {
-        call.phase = kLookedFor;
-        return call.asked(look_for_approval(call));
+        call.phase = GatePhase::looked_up;
+        return call.await_reply(look_for_approval(call));
     }
-    call.phase = kPreviewing;
+    call.phase = GatePhase::previewing;
     return Step::next;
 }
 
 // A person's approval first, then a grant.
 [[gnu::cold]] Step use_what_was_given(Call& call) {
-    call.phase = kAdmit;
+    call.phase = GatePhase::done;
     if (const auto step = use_given_approval(call)) return *step;
     if (policy::grant_may_allow(call.answer)) {
         if (const auto grant = call.core->policy.state().grants.covers(call.question())) {
-            call.special().grant_id = *grant;
+            call.cold().grant_id = *grant;
             return Step::next;
         }
     }
-    call.phase = kPreviewing;
+    call.phase = GatePhase::previewing;
     return Step::next;
 }
 
@@ -103,7 +110,7 @@ void no_preview(Call& call) {
     if (!call.attempt) {
         if (!call.tool->body()->has_preview()) {
             no_preview(call);
-        } else if (auto error = begin(call, Errand::preview, 0)) {
+        } else if (auto error = begin(call, AttemptKind::preview, 0)) {
             return call.refuse(std::move(*error));
         }
     }
@@ -123,7 +130,7 @@ void no_preview(Call& call) {
     }
     if (call.has_secrets()) call.mask_preview();
     if (only_preview(call)) return previewed(call);
-    call.phase = kAsk;
+    call.phase = GatePhase::ask;
     return Step::next;
 }
 
@@ -144,20 +151,20 @@ void no_preview(Call& call) {
     event.detail = request.approval.why;
     if (call.answer.gate == Gate::preview) event.type = "gate.preview";
     event.error_code = event.type;
-    call.special().opened_event = event;
+    call.cold().opened_event = event;
     request.events.push_back(std::move(event));
-    call.phase = kAsked;
-    return call.asked(call.core->ledger().open_approval(std::move(request), call.special().opened, call),
-                      Asking::approval);
+    call.phase = GatePhase::opened;
+    return call.await_reply(call.core->ledger().open_approval(std::move(request), call.cold().opened, call),
+                            Awaited::approval);
 }
 
 // However long it took: what is on the record says that a person is asked.
-[[gnu::cold]] Step asked(Call& call) {
-    if (call.special().opened.error) return call.refuse(std::move(*call.special().opened.error));
-    call.terminal_recorded = !call.special().opened.joined;
+[[gnu::cold]] Step opened(Call& call) {
+    if (call.cold().opened.error) return call.refuse(std::move(*call.cold().opened.error));
+    call.terminal_recorded = !call.cold().opened.joined;
     if (call.terminal_recorded) {
-        AuditEvent& event = call.special().opened_event;
-        event.sequence = call.special().opened.first_event;
+        AuditEvent& event = call.cold().opened_event;
+        event.sequence = call.cold().opened.first_event;
         project_audit(call, event);
     }
     return needs_approval(call);
@@ -168,13 +175,13 @@ void no_preview(Call& call) {
 Step gate(Call& call) {
     for (;;) {
         Step step = Step::next;
-        switch (call.phase) {
-            case kDecide: step = decide(call); break;
-            case kLookedFor: step = use_what_was_given(call); break;
-            case kPreviewing: step = preview(call); break;
-            case kAsk: step = ask(call); break;
-            case kAsked: step = asked(call); break;
-            default: return admit(call);
+        switch (call.phase.as<GatePhase>()) {
+            case GatePhase::decide: step = decide(call); break;
+            case GatePhase::looked_up: step = use_what_was_given(call); break;
+            case GatePhase::previewing: step = preview(call); break;
+            case GatePhase::ask: step = ask(call); break;
+            case GatePhase::opened: step = opened(call); break;
+            case GatePhase::done: return admit(call);
         }
         if (step != Step::next) return step;
     }

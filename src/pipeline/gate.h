@@ -6,23 +6,26 @@
 // limits, and its resource free.
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct GateCounters {
-    Counter denied;
-    Counter needs_approval;
-    Counter previewed;
-    Counter by_approval;
-    Counter by_grant;
-    Counter suppressed;
-    Counter looped;
-    Counter limited;
-    Counter circuit_open;
-    Counter waited_for_resource;
-    Counter waited_for_place;
-};
+#define CALLGATE_GATE_COUNTERS(X)                                                          \
+    X(denied)                                                                              \
+    X(needs_approval)                                                                      \
+    X(previewed)                                                                           \
+    X(by_approval)                                                                         \
+    X(by_grant)                                                                            \
+    X(suppressed)                                                                          \
+    X(looped)                                                                              \
+    X(limited)                                                                             \
+    X(circuit_open)                                                                        \
+    X(abandoned_calls) /* its tool holds as many threads past their deadlines as may be */ \
+    X(queue_full)      /* no room for it to wait for a thread */                           \
+    X(waited_for_resource)                                                                 \
+    X(waited_for_place)
+CALLGATE_STAGE_COUNTERS(GateCounters, CALLGATE_GATE_COUNTERS);
 
 [[gnu::hot]] Step gate(Call& call);
 

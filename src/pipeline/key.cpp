@@ -12,10 +12,10 @@ namespace {
 
 // The call that has the key, which is not this one: it is what a person has to resolve.
 std::string holder_of_key(const Call& call) {
-    const Special* const special = call.special_if();
-    if (special == nullptr) return {};
-    const CallId& claimed = special->claimed.row.call_id;
-    const CallId& holder = claimed != CallId{} ? claimed : special->peek.row.call_id;
+    const ColdState* const cold = call.cold_if();
+    if (cold == nullptr) return {};
+    const CallId& claimed = cold->claimed.row.call_id;
+    const CallId& holder = claimed != CallId{} ? claimed : cold->peek.row.call_id;
     return holder != CallId{} ? base::Uuid{holder}.to_string() : std::string();
 }
 
@@ -23,10 +23,9 @@ std::string holder_of_key(const Call& call) {
 
 ledger::KeyScope key_scope(const Call& call) {
     const Context& context = *call.request.context;
-    const Special* const special = call.special_if();
+    const ColdState* const cold = call.cold_if();
     return {context.tenant, context.principal, call.outcome.tool,
-            special != nullptr && special->by_plain_key ? call.request.origin->plain_key
-                                                        : context.idempotency_key};
+            cold != nullptr && cold->by_plain_key ? call.request.origin->plain_key : context.idempotency_key};
 }
 
 std::optional<Error> key_fault(std::string_view key) {
@@ -59,14 +58,14 @@ void need_fingerprint(Call& call) {
     const std::string target = target_text(call);
     call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
         call.tool->name(), call.tool->definition_hash(), call.outcome.action, *call.arguments, target));
-    call.special().request_hash = base::hex_encode(
+    call.cold().request_hash = base::hex_encode(
         std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
 }
 
 void KeyWaiter::wake() {
     std::shared_ptr<Call> waiting;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         woken_ = true;
         if (call_ == nullptr) return;
         waiting = call_->self();
@@ -75,43 +74,43 @@ void KeyWaiter::wake() {
 }
 
 void KeyWaiter::begin() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     woken_ = false;
 }
 
 bool KeyWaiter::woken() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return woken_;
 }
 
 void KeyWaiter::forget() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     call_ = nullptr;
 }
 
-ledger::Io ask_for_end(Call& call) {
+ledger::Io subscribe_to_end(Call& call) {
     call.arm();
-    Special& special = call.special();
-    if (!special.key_waiter) special.key_waiter = std::make_shared<KeyWaiter>(call);
-    special.key_waiter->begin();
-    special.key_wait = {};
-    return call.core->ledger().wait_for_end(key_scope(call), special.key_waiter, special.key_wait, call);
+    ColdState& cold = call.cold();
+    if (!cold.key_waiter) cold.key_waiter = std::make_shared<KeyWaiter>(call);
+    cold.key_waiter->begin();
+    cold.key_wait = {};
+    return call.core->ledger().wait_for_end(key_scope(call), cold.key_waiter, cold.key_wait, call);
 }
 
 // What came while the ledger was asked has woken nobody: it is looked at here.
 Step wait_for_end(Call& call) {
-    Special& special = call.special();
-    if (special.key_wait.error) return call.refuse(std::move(*special.key_wait.error));
+    ColdState& cold = call.cold();
+    if (cold.key_wait.error) return call.refuse(std::move(*cold.key_wait.error));
     if (call.expired() || call.cancel_wanted())
         return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
-    return special.key_wait.runs && !special.key_waiter->woken() ? Step::pending : Step::next;
+    return cold.key_wait.runs && !cold.key_waiter->woken() ? Step::pending : Step::next;
 }
 
 void stop_waiting_for_key(Call& call) {
-    const Special* const special = call.special_if();
-    if (special == nullptr || !special->key_waiter) return;
-    call.core->ledger().stop_waiting(key_scope(call), *special->key_waiter);
-    special->key_waiter->forget();
+    const ColdState* const cold = call.cold_if();
+    if (cold == nullptr || !cold->key_waiter) return;
+    call.core->ledger().stop_waiting(key_scope(call), *cold->key_waiter);
+    cold->key_waiter->forget();
 }
 
 Error key_error(const Call& call, ledger::ClaimVerdict verdict) {

@@ -1,11 +1,11 @@
 // The idempotency key of a call: whose it is, and the fingerprint of the request that it stands for.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "ledger/ledger.h"
 #include "pipeline/call.h"
 
@@ -38,9 +38,9 @@ public:
     void forget();
 
 private:
-    mutable std::mutex mutex_;
-    Call* call_;
-    bool woken_ = false;
+    mutable base::Mutex mutex_;
+    Call* call_ CALLGATE_GUARDED_BY(mutex_);
+    bool woken_ CALLGATE_GUARDED_BY(mutex_) = false;
 };
 
 /// Whether this word of the ledger's shows that the key is free, or that this call, which is another than the
@@ -52,7 +52,7 @@ inline bool shows_not_applied(ledger::ClaimVerdict verdict, bool found) noexcept
 }
 
 /// Asks to be woken when the call that has this one's key has ended.
-ledger::Io ask_for_end(Call& call);
+ledger::Io subscribe_to_end(Call& call);
 /// After the answer. `pending`: it waits, and is woken. `next`: there may be nothing to wait for any more,
 /// look again. `end`: it could not be asked, or this call has no more time.
 Step wait_for_end(Call& call);

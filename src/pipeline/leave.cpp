@@ -45,13 +45,13 @@ public:
     }
     void run() override {
         if (!as_turn_) return;  // the runtime has gone, and its observers with it
-        tell();
+        publish();
         call_->core->turn_came();
     }
     void drop() override { run(); }
 
 private:
-    void tell() {
+    void publish() {
         if (reply_.error || !accepted(reply_)) return;
         event_.sequence = reply_.first_event;
         project_late_audit(*call_, event_);
@@ -103,7 +103,7 @@ void give_up_probing(const std::shared_ptr<Call>& call, const ledger::CallRow& r
 }
 
 void after_claim(const std::shared_ptr<Call>& call) {
-    const ledger::ClaimReply& claimed = call->special().claimed;
+    const ledger::ClaimReply& claimed = call->cold().claimed;
     if (claimed.error || claimed.approval != ledger::ApprovalVerdict::ok ||
         claimed.verdict != ledger::ClaimVerdict::claimed)
         return;
@@ -119,9 +119,9 @@ void after_end(Call& call) {
     if (call.settled.error) return;
     if (call.terminal) {
         project_late_audit(call, *call.terminal);
-    } else if (call.settled.settled.accepted && call.special_if() != nullptr) {
+    } else if (call.settled.settled.accepted && call.cold_if() != nullptr) {
         std::uint64_t number = call.settled.first_event;
-        for (AuditEvent& event : std::exchange(call.special().claim_events, {})) {
+        for (AuditEvent& event : std::exchange(call.cold().claim_events, {})) {
             event.sequence = number++;
             project_late_audit(call, event);
         }
@@ -130,15 +130,15 @@ void after_end(Call& call) {
 
 }  // namespace
 
-Step go_on_without_answer(Call& call) {
+Step go_on_without_reply(Call& call) {
     call.core->counters.settle.left.add();
     call.shown_not_applied = false;
     leave_what_to_resume(call);
-    switch (call.asking()) {
-        case Asking::other_call: return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
-        case Asking::dispatch:
-        case Asking::give_back: return end_without_attempt(call, call.out_of_time());
-        case Asking::conclude:
+    switch (call.awaited()) {
+        case Awaited::other_call: return call.refuse(key_error(call, ledger::ClaimVerdict::in_progress));
+        case Awaited::dispatch:
+        case Awaited::give_back: return end_without_attempt(call, call.out_of_time());
+        case Awaited::conclude:
             call.has_claim = false;
             call.outcome.result = {};
             return call.refuse(key_error(call, ledger::ClaimVerdict::unknown));
@@ -147,27 +147,27 @@ Step go_on_without_answer(Call& call) {
 }
 
 void after_leaving(const std::shared_ptr<Call>& call) {
-    switch (call->asking()) {
-        case Asking::claim: after_claim(call); break;
-        case Asking::dispatch: {
-            const ledger::DispatchReply& passed = call->special().dispatched;
+    switch (call->awaited()) {
+        case Awaited::claim: after_claim(call); break;
+        case Awaited::dispatch: {
+            const ledger::DispatchReply& passed = call->cold().dispatched;
             if (!passed.error && !passed.fenced) release(call, call->claim_id, call->epoch, passed.attempt);
             break;
         }
-        case Asking::give_back: {
+        case Awaited::give_back: {
             const ledger::SettleReply& given = call->settled;
             if (!given.error && given.settled.accepted)
                 release(call, call->claim_id, call->epoch, call->attempts);
             break;
         }
-        case Asking::conclude: {
-            const ledger::ConcludeReply& concluded = call->special().concluded;
+        case Awaited::conclude: {
+            const ledger::ConcludeReply& concluded = call->cold().concluded;
             if (!concluded.error && concluded.accepted &&
                 call->probed == Reconciliation::Verdict::not_applied)
-                release(call, call->claim_id, call->epoch, call->special().claimed.row.attempt);
+                release(call, call->claim_id, call->epoch, call->cold().claimed.row.attempt);
             break;
         }
-        case Asking::end: after_end(*call); break;
+        case Awaited::end: after_end(*call); break;
         default: break;
     }
 }

@@ -18,7 +18,7 @@
 namespace callgate::pipeline {
 
 /// Before settle: how the call ends.
-Step go_on_without_answer(Call& call);
+Step go_on_without_reply(Call& call);
 
 /// The reply that a call left has come: what has to follow from it is done.
 void after_leaving(const std::shared_ptr<Call>& call);

@@ -8,7 +8,7 @@
 namespace callgate::pipeline {
 
 Notices::Pushed Notices::push(Notice& notice) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_) return Pushed::closed;
     waiting_.push_back(std::move(notice));
     pending_.store(true, std::memory_order_release);
@@ -27,7 +27,7 @@ void Notices::drain(Counter& faults, bool close) {
     for (;;) {
         Notice next;
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             if (waiting_.empty()) {
                 claimed_ = false;
                 if (close) closed_ = true;

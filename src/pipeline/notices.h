@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 
-#include "pipeline/step.h"
+#include "base/mutex.h"
+#include "pipeline/counter.h"
 
 namespace callgate::pipeline {
 
@@ -39,10 +39,10 @@ public:
 private:
     void drain(Counter& faults, bool close);
 
-    mutable std::mutex mutex_;
-    std::list<Notice> waiting_;  // unlike a deque, it costs nothing while it is empty
-    bool claimed_ = false;       // somebody drains it, or is about to
-    bool closed_ = false;
+    mutable base::Mutex mutex_;
+    std::list<Notice> waiting_ CALLGATE_GUARDED_BY(mutex_);  // unlike a deque, it costs nothing while empty
+    bool claimed_ CALLGATE_GUARDED_BY(mutex_) = false;       // somebody drains it, or is about to
+    bool closed_ CALLGATE_GUARDED_BY(mutex_) = false;
     std::atomic<bool> pending_{false};
 };
 

@@ -21,8 +21,9 @@ constexpr std::size_t kMaxHeldProgress = 256;
 using Wish = bool Runtime::Core::Watcher::*;
 
 // Those who wish for it. What an observer throws is its own fault and must not become the call's.
-template <class Tell>
-[[gnu::hot]] void tell(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish, Tell to) {
+template <class Notify>
+[[gnu::hot]] void notify(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish,
+                         Notify to) {
     if (observers == nullptr) return;
     CALLGATE_FOREIGN_CODE("an observer");
     for (const auto& watcher : *observers) {
@@ -70,7 +71,7 @@ private:
 class LazyResult final : public LazyValue {
 public:
     explicit LazyResult(const Call& call) : call_(call) {}
-    Value get() const override { return call_.redactor().redact(Outcome(call_.told).content()); }
+    Value get() const override { return call_.redactor().redact(Outcome(call_.outcome_data).content()); }
 
 private:
     const Call& call_;
@@ -98,7 +99,7 @@ public:
     explicit ContentText(const Call& call) {
         const ToolResult& result = call.outcome.result;
         if (!result.blocks.empty()) {
-            view_ = made_ = Outcome(call.told).text();
+            view_ = made_ = Outcome(call.outcome_data).text();
         } else if (const auto* text = result.value.if_string()) {
             view_ = *text;
         } else if (const auto* number = result.value.if_int64()) {
@@ -117,14 +118,14 @@ private:
 };
 
 [[gnu::hot]] void log(Call& call, LogLevel level, std::string_view line) {
-    if (call.tells_here()) [[likely]] {
-        tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
-             [&](Observer& observer) { observer.on_log(level, line); });
+    if (call.may_notify_here()) [[likely]] {
+        notify(*call.core, call.observers, &Runtime::Core::Watcher::log,
+               [&](Observer& observer) { observer.on_log(level, line); });
         return;
     }
-    call.tell_later([&call, level, line = std::string(line)] {
-        tell(*call.core, call.observers, &Runtime::Core::Watcher::log,
-             [&](Observer& observer) { observer.on_log(level, line); });
+    call.notify_later([&call, level, line = std::string(line)] {
+        notify(*call.core, call.observers, &Runtime::Core::Watcher::log,
+               [&](Observer& observer) { observer.on_log(level, line); });
     });
 }
 
@@ -139,8 +140,8 @@ private:
 };
 
 [[gnu::hot]] void tell_telemetry(const Call& call, const TelemetryEvent& event) {
-    tell(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
-         [&](Observer& observer) { observer.on_telemetry(event); });
+    notify(*call.core, call.observers, &Runtime::Core::Watcher::telemetry,
+           [&](Observer& observer) { observer.on_telemetry(event); });
 }
 
 [[gnu::cold]] void tell_telemetry_later(Call& call, const TelemetryEvent& event) {
@@ -148,7 +149,7 @@ private:
     std::shared_ptr<KeptValue> result;
     if (event.params != nullptr) params = std::make_shared<KeptValue>(event.params->get());
     if (event.result != nullptr) result = std::make_shared<KeptValue>(event.result->get());
-    call.tell_later([&call, event, params, result] {
+    call.notify_later([&call, event, params, result] {
         TelemetryEvent kept = event;
         kept.params = params.get();
         kept.result = result.get();
@@ -157,7 +158,7 @@ private:
 }
 
 [[gnu::hot]] void telemetry_to_all(Call& call, const TelemetryEvent& event) {
-    if (call.tells_here()) [[likely]] {
+    if (call.may_notify_here()) [[likely]] {
         tell_telemetry(call, event);
     } else {
         tell_telemetry_later(call, event);
@@ -172,14 +173,14 @@ void tell_progress(Call& call, const Progress& progress) {
             call.core->counters.observer_faults.add();
         }
     }
-    tell(*call.core, call.observers, nullptr, [&](Observer& observer) { observer.on_progress(progress); });
+    notify(*call.core, call.observers, nullptr, [&](Observer& observer) { observer.on_progress(progress); });
 }
 
 // The oldest that waits.
 void tell_held_progress(Call& call) {
     std::optional<Progress> progress;
     {
-        const std::lock_guard lock(call.shared.mutex);
+        const base::MutexLock lock(call.shared.mutex);
         if (call.shared.held.empty()) return;
         progress = std::move(call.shared.held.front());
         call.shared.held.pop_front();
@@ -187,10 +188,10 @@ void tell_held_progress(Call& call) {
     tell_progress(call, *progress);
 }
 
-[[gnu::hot]] void tell_audit(const Runtime::Core::Observers* observers, Runtime::Core& core,
-                             const AuditEvent& event) {
-    tell(core, observers, &Runtime::Core::Watcher::audit,
-         [&](Observer& observer) { observer.on_audit(event); });
+[[gnu::hot]] void notify_audit(const Runtime::Core::Observers* observers, Runtime::Core& core,
+                               const AuditEvent& event) {
+    notify(core, observers, &Runtime::Core::Watcher::audit,
+           [&](Observer& observer) { observer.on_audit(event); });
 }
 
 [[gnu::hot]] LineText& fresh_line(Call& call) {
@@ -275,7 +276,7 @@ void project_retry(Call& call) {
 }
 
 void project_progress(Call& call, Progress progress, bool here) {
-    std::unique_lock lock(call.shared.mutex);
+    base::MutexLock lock(call.shared.mutex);
     if (call.shared.ended) return;
     progress.call_id = base::Uuid{call.id}.to_string();
     progress.tool = call.outcome.tool;
@@ -303,11 +304,11 @@ void project_progress(Call& call, Progress progress, bool here) {
     }
     call.shared.held.push_back(std::move(progress));
     lock.unlock();
-    if (here && call.tells_here()) {
+    if (here && call.may_notify_here()) {
         CALLGATE_FOREIGN_CODE("a progress function");
         tell_held_progress(call);
     } else {
-        call.tell_later([&call] { tell_held_progress(call); });
+        call.notify_later([&call] { tell_held_progress(call); });
     }
 }
 
@@ -347,29 +348,29 @@ void project_end(Call& call) {
 void project_audit(Call& call, const AuditEvent& event) {
     Runtime::Core& core = *call.core;
     if (!core.audit_wanted()) return;
-    if (call.tells_here()) [[likely]] {
-        tell_audit(core.observers(), core, event);
+    if (call.may_notify_here()) [[likely]] {
+        notify_audit(core.observers(), core, event);
     } else {
-        call.tell_later([&call, event] { tell_audit(call.core->observers(), *call.core, event); });
+        call.notify_later([&call, event] { notify_audit(call.core->observers(), *call.core, event); });
     }
 }
 
 void project_audit(Runtime::Core& core, const AuditEvent& event) {
     if (!core.audit_wanted()) return;
-    core.tell([&core, event] { tell_audit(core.observers(), core, event); });
+    core.notify([&core, event] { notify_audit(core.observers(), core, event); });
 }
 
 void project_late_audit(Call& call, const AuditEvent& event) {
     if (!call.over() || call.notices_pending()) {
-        call.tell_later([&call, event] { tell_audit(call.core->observers(), *call.core, event); });
+        call.notify_later([&call, event] { notify_audit(call.core->observers(), *call.core, event); });
     } else {
         project_audit(*call.core, event);
     }
 }
 
 void project_claim_events(Call& call, std::uint64_t first) {
-    if (call.special_if() == nullptr) return;
-    for (AuditEvent& event : std::exchange(call.special().claim_events, {})) {
+    if (call.cold_if() == nullptr) return;
+    for (AuditEvent& event : std::exchange(call.cold().claim_events, {})) {
         event.sequence = first++;
         project_audit(call, event);
     }
@@ -396,9 +397,9 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.call_id = call.id;
     event.parent_call_id = call.outcome.parent_call_id;
     event.trace_id = context.trace_id;
-    if (const Special* const special = call.special_if()) {
-        if (special->approval_use) event.approval_id = special->approval_use->id;
-        event.request_hash = special->request_hash;
+    if (const ColdState* const cold = call.cold_if()) {
+        if (cold->approval_use) event.approval_id = cold->approval_use->id;
+        event.request_hash = cold->request_hash;
     }
     event.tenant = context.tenant;
     event.principal = context.principal;

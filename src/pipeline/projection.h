@@ -1,5 +1,5 @@
 // The one place from which others are notified of a call: audit events, telemetry, log lines, progress. All
-// redacted. Each runs foreign code here, on the caller's own thread, or leaves it to Call::tell_later().
+// redacted. Each runs foreign code here, on the caller's own thread, or leaves it to Call::notify_later().
 #pragma once
 
 #include <optional>

@@ -1,11 +1,11 @@
 #include "pipeline/reconcile.h"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "base/ids.h"
+#include "base/mutex.h"
+#include "base/try.h"
 #include "ledger/blocking_waiter.h"
 #include "pipeline/attempt.h"
 #include "pipeline/call.h"
@@ -28,25 +28,25 @@ public:
         if (call_->core->pool.submit(shared_from_this()) != WorkerPool::Submitted::taken) finish({});
     }
     void run() override {
-        Reconciliation told;
+        Reconciliation answer;
         try {
-            told = tool_->body()->reconcile(base::Uuid{row_.call_id}.to_string(),
-                                            row_.arguments->get_object(), context_);
+            answer = tool_->body()->reconcile(base::Uuid{row_.call_id}.to_string(),
+                                              row_.arguments->get_object(), context_);
         } catch (...) {
-            told = {};  // it could not tell
+            answer = {};  // it could not tell
         }
-        finish(std::move(told));
+        finish(std::move(answer));
     }
     void drop() override { finish({}); }
 
     /// What it found, without secrets.
     Reconciliation wait() {
-        std::unique_lock lock(mutex_);
-        answered_.wait(lock, [&] { return told_.has_value(); });
+        base::MutexLock lock(mutex_);
+        answered_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return answer_.has_value(); });
         call_->core->timers().cancel(timer_);
-        Reconciliation told = std::move(*told_);
-        mask(told.result, call_->redactor());
-        return told;
+        Reconciliation answer = std::move(*answer_);
+        mask(answer.result, call_->redactor());
+        return answer;
     }
     const ledger::CallRow& row() const noexcept { return row_; }
     const ToolEntry& tool() const noexcept { return *tool_; }
@@ -58,10 +58,10 @@ private:
         Call::stop_elsewhere(call_);
     }
     // The first word counts.
-    bool finish(Reconciliation told) {
-        const std::lock_guard lock(mutex_);
-        if (told_) return false;
-        told_ = std::move(told);
+    bool finish(Reconciliation answer) {
+        const base::MutexLock lock(mutex_);
+        if (answer_) return false;
+        answer_ = std::move(answer);
         answered_.notify_all();
         return true;
     }
@@ -71,9 +71,9 @@ private:
     const ledger::CallRow row_;
     RunContext context_;
     TimerId timer_;
-    std::mutex mutex_;
-    std::condition_variable answered_;
-    std::optional<Reconciliation> told_;
+    base::Mutex mutex_;
+    base::CondVar answered_;
+    std::optional<Reconciliation> answer_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 // The tool that can be asked about the call: fit, and still the one that it was made with.
@@ -118,7 +118,7 @@ std::shared_ptr<Call> stand_in(Runtime::Core& core, const ToolEntry& tool, const
     call->observers = nullptr;
     call->tool = &tool;
     call->claim_id = row.call_id;
-    call->settle_deadline();
+    call->fix_deadline();
     return call;
 }
 
@@ -128,9 +128,8 @@ public:
     explicit Reconciler(Runtime::Core& core) : core_(core) {}
 
     Result<ReconcileReport> run() {
-        const auto in_doubt = core_.ledger().in_doubt();
-        if (!in_doubt) return tl::unexpected(in_doubt.error());
-        for (const ledger::CallRow& row : *in_doubt) {
+        CALLGATE_TRY_ASSIGN(const auto in_doubt, core_.ledger().in_doubt());
+        for (const ledger::CallRow& row : in_doubt) {
             begin(row);
             if (probes_.size() >= core_.options.batch_concurrency) end_oldest();
         }
@@ -173,9 +172,9 @@ private:
     void end_oldest() {
         const auto probe = std::move(probes_.front());
         probes_.pop_front();
-        Reconciliation told = probe->wait();
-        const Reconciliation::Verdict verdict = told.verdict;
-        if (!conclude(*probe, std::move(told))) {
+        Reconciliation answer = probe->wait();
+        const Reconciliation::Verdict verdict = answer.verdict;
+        if (!conclude(*probe, std::move(answer))) {
             ++report_.unrecorded;
             return;
         }
@@ -186,21 +185,21 @@ private:
         }
     }
 
-    bool conclude(const Probe& probe, Reconciliation told) {
+    bool conclude(const Probe& probe, Reconciliation answer) {
         const ledger::CallRow& row = probe.row();
         ledger::ConcludeRequest request;
         request.call_id = row.call_id;
         request.epoch = row.epoch;
-        request.verdict = told.verdict;
+        request.verdict = answer.verdict;
         std::string_view found = "Its probe cannot tell whether it took effect.";
-        if (told.verdict == Reconciliation::Verdict::applied) {
+        if (answer.verdict == Reconciliation::Verdict::applied) {
             found = "Its probe found that it took effect.";
             auto stored = stored_for(row);
             stored->succeeded = true;
             stored->state = State::succeeded;
-            stored->result = std::move(told.result);
+            stored->result = std::move(answer.result);
             request.outcome = std::move(stored);
-        } else if (told.verdict == Reconciliation::Verdict::not_applied) {
+        } else if (answer.verdict == Reconciliation::Verdict::not_applied) {
             found = "Its probe found that it had no effect.";
         }
         AuditEvent event = event_about(row, "tool_call.resolved", "info", found);
@@ -212,7 +211,7 @@ private:
         if (reply.error || !reply.accepted) return false;
         event.sequence = reply.first_event;
         project_audit(core_, event);
-        return told.verdict != Reconciliation::Verdict::not_applied || release(probe);
+        return answer.verdict != Reconciliation::Verdict::not_applied || release(probe);
     }
 
     // It is claimed again, by us, and nobody is there to make it.

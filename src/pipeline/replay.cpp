@@ -7,7 +7,13 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kPeek, kPeeked, kAskedForEnd, kWaiting };
+enum class ReplayPhase : std::uint8_t {
+    peek,
+    peeked,      ///< the ledger has replied what is under the key
+    subscribed,  ///< and to the wish to wait for another call with the key
+    waiting,     ///< for that call
+    done
+};
 
 Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
     ReplayCounters& counters = call.core->counters.replay;
@@ -31,61 +37,63 @@ Step replay(Call& call) {
     }
     const bool has_plain_key = origin != nullptr && !origin->plain_key.empty();
     for (;;) {
-        switch (call.phase) {
-            case kPeek:
+        switch (call.phase.as<ReplayPhase>()) {
+            case ReplayPhase::peek:
                 need_fingerprint(call);
-                call.special().by_plain_key = has_plain_key && !call.special().plain_key_free;
-                call.phase = kPeeked;
-                call.special().peek = {};
+                call.cold().by_plain_key = has_plain_key && !call.cold().plain_key_free;
+                call.phase = ReplayPhase::peeked;
+                call.cold().peek = {};
                 call.shown_not_applied = false;
-                if (const Step step = call.asked(call.core->ledger().peek(key_scope(call), call.fingerprint,
-                                                                          call.special().peek, call));
+                if (const Step step = call.await_reply(
+                        call.core->ledger().peek(key_scope(call), call.fingerprint, call.cold().peek, call));
                     step != Step::next) {
                     return step;
                 }
                 break;
-            case kPeeked:
-                if (call.special().peek.error) return call.refuse(std::move(*call.special().peek.error));
-                call.shown_not_applied =
-                    shows_not_applied(call.special().peek.verdict, call.special().peek.found);
+            case ReplayPhase::peeked:
+                if (call.cold().peek.error) return call.refuse(std::move(*call.cold().peek.error));
+                call.shown_not_applied = shows_not_applied(call.cold().peek.verdict, call.cold().peek.found);
                 if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
-                if (call.special().by_plain_key &&
-                    call.special().peek.verdict == ledger::ClaimVerdict::claimed) {
-                    call.special().plain_key_free = true;
-                    call.phase = kPeek;
+                if (call.cold().by_plain_key && call.cold().peek.verdict == ledger::ClaimVerdict::claimed) {
+                    call.cold().plain_key_free = true;
+                    call.phase = ReplayPhase::peek;
                     break;
                 }
-                switch (call.special().peek.verdict) {
+                switch (call.cold().peek.verdict) {
                     case ledger::ClaimVerdict::claimed:
-                    case ledger::ClaimVerdict::dead_owner: call.note("replay", "new"); return Step::next;
+                    case ledger::ClaimVerdict::dead_owner:
+                        call.note("replay", "new");
+                        call.phase = ReplayPhase::done;
+                        break;
                     case ledger::ClaimVerdict::replay:
                         call.core->counters.replay.replayed.add();
-                        return replay_row(call, call.special().peek.row, call.special().peek.unreadable);
+                        return replay_row(call, call.cold().peek.row, call.cold().peek.unreadable);
                     case ledger::ClaimVerdict::in_progress:
-                        call.phase = kAskedForEnd;
+                        call.phase = ReplayPhase::subscribed;
                         call.core->counters.replay.waited.add();
-                        if (const Step step = call.asked(ask_for_end(call), Asking::other_call);
+                        if (const Step step = call.await_reply(subscribe_to_end(call), Awaited::other_call);
                             step != Step::next)
                             return step;
                         break;
-                    default: return refuse_key(call, call.special().peek.verdict);
+                    default: return refuse_key(call, call.cold().peek.verdict);
                 }
                 break;
-            case kAskedForEnd:
-                call.phase = kWaiting;
+            case ReplayPhase::subscribed:
+                call.phase = ReplayPhase::waiting;
                 if (const Step step = wait_for_end(call); step != Step::next) {
                     if (step == Step::end) call.core->counters.replay.in_progress.add();
                     return step;
                 }
                 break;
-            default:
+            case ReplayPhase::waiting:
                 // Woken: by the end of the other call, or because this one has no more time.
                 if (call.expired() || call.cancel_wanted()) {
                     return refuse_key(call, ledger::ClaimVerdict::in_progress);
                 }
-                call.special().plain_key_free = false;
-                call.phase = kPeek;
+                call.cold().plain_key_free = false;
+                call.phase = ReplayPhase::peek;
                 break;
+            case ReplayPhase::done: return Step::next;
         }
     }
 }

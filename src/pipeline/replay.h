@@ -9,18 +9,19 @@
 // under that key, too. Only where nothing is there does it go on as "key#0".
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct ReplayCounters {
-    Counter replayed;
-    Counter waited;
-    Counter in_progress;
-    Counter key_reused;
-    Counter key_expired;
-    Counter unknown;
-};
+#define CALLGATE_REPLAY_COUNTERS(X)                                   \
+    X(replayed)                                                       \
+    X(waited)      /* for another call with its key */                \
+    X(in_progress) /* and still ran when this one had no more time */ \
+    X(key_reused)                                                     \
+    X(key_expired)                                                    \
+    X(unknown)
+CALLGATE_STAGE_COUNTERS(ReplayCounters, CALLGATE_REPLAY_COUNTERS);
 
 [[gnu::hot]] Step replay(Call& call);
 

@@ -27,7 +27,10 @@ namespace {
     return call.refuse(Error(ErrorCode::not_found, std::move(message), std::move(details)));
 }
 
-enum Phase : int { kBegin, kLookedFor };
+enum class ResolvePhase : std::uint8_t {
+    begin,
+    done  ///< the ledger has replied which call is to be resumed
+};
 
 // What a resumed call is to do stands in its approval. An approval of another principal is answered as one
 // that does not exist.
@@ -52,15 +55,15 @@ Step become_the_approved(Call& call, Approval approval) {
 
 // `next`: the call is what was approved, and goes on as any other.
 [[gnu::cold]] Step find_what_to_resume(Call& call) {
-    if (call.phase == kBegin) {
-        call.phase = kLookedFor;
-        call.special().approval = {};
-        const Step step = call.asked(call.core->ledger().approval_of_call(call.request.origin->resumes,
-                                                                          call.special().approval, call));
+    if (call.phase.as<ResolvePhase>() == ResolvePhase::begin) {
+        call.phase = ResolvePhase::done;
+        call.cold().approval = {};
+        const Step step = call.await_reply(
+            call.core->ledger().approval_of_call(call.request.origin->resumes, call.cold().approval, call));
         if (step != Step::next) return step;
     }
     call.request.origin->resumes.clear();
-    ledger::ApprovalReply& found = call.special().approval;
+    ledger::ApprovalReply& found = call.cold().approval;
     Step step = Step::next;
     if (found.error) {
         step = call.refuse(std::move(*found.error));
@@ -191,7 +194,7 @@ Step resolve(Call& call) {
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
         if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
     }
-    call.resumes() ? call.settle_deadline_anew() : call.settle_deadline();
+    call.resumes() ? call.fix_deadline_again() : call.fix_deadline();
     if (call.deadline <= call.started) return out_of_time(call);
     const ToolEntry& tool = *call.tool;
     call.effect = tool.effect(call.outcome.action);

@@ -7,18 +7,19 @@
 
 #include <callgate/error.h>
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct ResolveCounters {
-    Counter not_found;
-    Counter unavailable;  ///< down, or its breaker is open
-    Counter quarantined;
-    Counter silenced;
-    Counter unknown_action;
-    Counter no_implementation;
-};
+#define CALLGATE_RESOLVE_COUNTERS(X) \
+    X(not_found)                     \
+    X(unavailable) /* down */        \
+    X(quarantined)                   \
+    X(silenced)                      \
+    X(unknown_action)                \
+    X(no_implementation)
+CALLGATE_STAGE_COUNTERS(ResolveCounters, CALLGATE_RESOLVE_COUNTERS);
 
 [[gnu::hot]] Step resolve(Call& call);
 

@@ -2,13 +2,16 @@
 
 #include <callgate/exceptions.h>
 
+#include <fmt/format.h>
+
+#include "base/try.h"
 #include "ledger/decisions.h"
-#include "pipeline/approvals_desk.h"
 #include "pipeline/call.h"
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
 #include "pipeline/reconcile.h"
 #include "pipeline/resolve.h"
+#include "pipeline/runtime_approvals.h"
 #include "pipeline/tool_call.h"
 
 namespace callgate {
@@ -134,10 +137,9 @@ void Runtime::start(CallRequest request, Context context, std::function<void(Out
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
                               std::string_view evidence) {
-    const auto resolved =
+    CALLGATE_TRY(
         ledger::resolve_unknown(core_->ledger(), call_id, applied, by, evidence,
-                                [this](const AuditEvent& event) { pipeline::project_audit(*core_, event); });
-    if (!resolved) return tl::unexpected(resolved.error());
+                                [this](const AuditEvent& event) { pipeline::project_audit(*core_, event); }));
     return {};
 }
 
@@ -162,6 +164,9 @@ RuntimeStats Runtime::stats() const {
     stats.abandoned_now = core_->pool.counts().abandoned_now;
     stats.late_answers = counters.dispatch.late_answers.get();
     stats.observer_faults = counters.observer_faults.get();
+    counters.each([&](std::string_view stage, std::string_view name, const pipeline::Counter& counter) {
+        stats.counters.emplace(fmt::format("{}.{}", stage, name), counter.get());
+    });
     stats.audit_events = core_->ledger().audit_count();
     if (const auto trouble = core_->ledger().ready_to_record()) {
         const auto* reason = trouble->details.if_contains("reason");

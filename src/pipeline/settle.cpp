@@ -14,7 +14,12 @@
 namespace callgate::pipeline {
 namespace {
 
-enum Phase : int { kFinish, kRecorded, kRecordedInstead, kTell };
+enum class SettlePhase : std::uint8_t {
+    finish,
+    recorded,          ///< the ledger has replied to the end of the call
+    recorded_instead,  ///< and to what goes on the record where another owner has ended it
+    done               ///< to be published
+};
 
 // Whether this way of ending says that the tool itself is unfit.
 bool broken(ErrorCode code) {
@@ -38,7 +43,7 @@ void note_health(Call& call) {
         live.give_probe_back();
     }
     if (!changed) return;
-    call.tell(
+    call.notify(
         [&call] { call.core->registry_of(call.request.context->tenant).health_changed(call.outcome.tool); });
 }
 
@@ -47,17 +52,15 @@ void note_loop(Call& call) {
         call.rules->config().limits.loop_repeats == 0)
         return;
     const std::uint64_t result = call.outcome.succeeded
-                                     ? json::hash(Outcome(call.told).content(), call.core->hash_seed)
+                                     ? json::hash(Outcome(call.outcome_data).content(), call.core->hash_seed)
                                      : std::hash<std::string>()(call.outcome.error->message);
     call.core->policy.state().loops.ended(call.run_key(), call.loop_hash, result);
 }
 
 // From here on a tool's progress is ignored. A call that did not complete says how far it came, without
 // secrets.
-void complete(Call& call) {
+[[gnu::hot]] void complete_locked(Call& call) CALLGATE_REQUIRES(call.shared.mutex) {
     OutcomeData& outcome = call.outcome;
-    std::unique_lock lock(call.shared.mutex, std::defer_lock);
-    if (call.handed_out) lock.lock();
     call.shared.ended = true;
     if (outcome.succeeded || outcome.state == State::replayed) return;
     outcome.result = {};
@@ -66,24 +69,34 @@ void complete(Call& call) {
         mask(*outcome.error, redact::Redactor(call.shared.secrets->index()));
 }
 
+[[gnu::hot]] void complete(Call& call) {
+    if (call.handed_out) {
+        const base::MutexLock lock(call.shared.mutex);
+        complete_locked(call);
+    } else {
+        call.shared.mutex.assert_held();  // nobody else has the call
+        complete_locked(call);
+    }
+}
+
 // An end that leaves no trace says nothing of an attempt before it that may have had its effect. The ledger
 // decides the same.
 void doubt(Call& call) {
-    if (!call.has_claim || !call.special().claimed.row.maybe_applied || call.outcome.succeeded) return;
+    if (!call.has_claim || !call.cold().claimed.row.maybe_applied || call.outcome.succeeded) return;
     if (call.entered && call.attempt_end == ledger::AttemptEnd::failed) return;
     call.outcome.state = State::unknown;
 }
 
 // What others may be waiting for is theirs again. Events that are still here belong to a step that the ledger
 // did not take.
-void let_go(Call& call, Special& special) {
-    special.claim_events.clear();
-    if (special.approval_use) call.outcome.approval_id = special.approval_use->id;
-    special.hold = {};
-    special.ticket = {};
+void release_holds(Call& call, ColdState& cold) {
+    cold.claim_events.clear();
+    if (cold.approval_use) call.outcome.approval_id = cold.approval_use->id;
+    cold.hold = {};
+    cold.ticket = {};
     stop_waiting_for_key(call);
-    if (!special.waits_for_resource.empty()) {
-        call.core->policy.state().resources.forget(special.waits_for_resource, call.ticket_number());
+    if (!cold.waits_for_resource.empty()) {
+        call.core->policy.state().resources.forget(cold.waits_for_resource, call.ticket_number());
     }
 }
 
@@ -100,7 +113,7 @@ ledger::Io settle_claim(Call& call) {
     }
     AuditEvent event;
     fill_terminal_event(event, call);
-    if (call.core->audit_wanted()) call.special().claim_events = {event};
+    if (call.core->audit_wanted()) call.cold().claim_events = {event};
     request.events.push_back(std::move(event));
     call.settled = {};
     return call.core->ledger().settle(std::move(request), call.settled, call);
@@ -112,7 +125,7 @@ ledger::Io settle_claim(Call& call) {
     fill_terminal_event(event, call);
     record_and_go(call, event);
     project_audit(call, event);
-    call.phase = kTell;
+    call.phase = SettlePhase::done;
     return Step::next;
 }
 
@@ -132,34 +145,35 @@ ledger::Io settle_claim(Call& call) {
     outcome.dispatched = call.entered;
     if (outcome.state != State::replayed) outcome.attempts = call.tries;
     if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
-    if (call.special_if() != nullptr) let_go(call, call.special());
+    if (call.cold_if() != nullptr) release_holds(call, call.cold());
 
-    call.phase = kRecorded;
+    call.phase = SettlePhase::recorded;
     if (call.terminal_recorded) return Step::next;
     if (call.has_left()) [[unlikely]]
         return finish_after_leaving(call);
-    if (call.has_claim) return call.asked(settle_claim(call), Asking::end);
+    if (call.has_claim) return call.await_reply(settle_claim(call), Awaited::end);
     write_terminal(call);
-    if (call.special_if() != nullptr) call.settled = {};  // an earlier attempt's
-    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
+    if (call.cold_if() != nullptr) call.settled = {};  // an earlier attempt's
+    return call.await_reply(call.core->ledger().record(*call.terminal, call.settled, call), Awaited::end);
 }
 
-void not_told(Call& call, Error error);
+void withhold_outcome(Call& call, Error error);
 
 // The outcome is not on the record. What may have happened is then not known, and that is said.
 [[gnu::cold]] void unrecorded(Call& call) {
     call.core->counters.settle.audit_failures.add();
     OutcomeData& outcome = call.outcome;
-    if (call.special_if() != nullptr) call.special().claim_events.clear();
+    if (call.cold_if() != nullptr) call.cold().claim_events.clear();
     call.terminal.reset();
     // It was refused for just that, and says so.
     if (!call.entered && outcome.error && outcome.error->code == ErrorCode::ledger_unavailable) return;
-    not_told(call, Error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
-                         {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}}));
+    withhold_outcome(
+        call, Error(ErrorCode::audit_failure, "The outcome of this call could not be put on the record.",
+                    {{"reason", "not_recorded"}, {"was", to_string(outcome.state)}}));
 }
 
 // What happened is not told as if it were on the record.
-void not_told(Call& call, Error error) {
+void withhold_outcome(Call& call, Error error) {
     OutcomeData& outcome = call.outcome;
     const bool maybe_done = call.entered && call.effectful();
     outcome.succeeded = false;
@@ -179,14 +193,14 @@ void not_told(Call& call, Error error) {
         Error(call.effectful() ? ErrorCode::outcome_unknown : ErrorCode::in_progress,
               "Another program or a late answer has settled this call; ask again with the same key.",
               {{"reason", "taken_over"}});
-    call.special().claim_events.clear();
+    call.cold().claim_events.clear();
     write_terminal(call);
-    call.phase = kRecordedInstead;
-    return call.asked(call.core->ledger().record(*call.terminal, call.settled, call), Asking::end);
+    call.phase = SettlePhase::recorded_instead;
+    return call.await_reply(call.core->ledger().record(*call.terminal, call.settled, call), Awaited::end);
 }
 
 [[gnu::cold]] Step recorded_instead(Call& call) {
-    call.phase = kTell;
+    call.phase = SettlePhase::done;
     if (call.settled.error) {
         call.core->counters.settle.audit_failures.add();
         call.terminal.reset();
@@ -195,7 +209,7 @@ void not_told(Call& call, Error error) {
 }
 
 Step recorded(Call& call) {
-    call.phase = kTell;
+    call.phase = SettlePhase::done;
     if (call.terminal_recorded) return Step::next;
     if (call.settled.error) {
         unrecorded(call);
@@ -209,9 +223,9 @@ Step recorded(Call& call) {
 
 // What its tool said after it was given up.
 void settle_what_came_late(Call& call) {
-    decltype(call.shared.late) late;
+    std::optional<std::pair<std::uint32_t, ToolReturn>> late;
     {
-        const std::lock_guard lock(call.shared.mutex);
+        const base::MutexLock lock(call.shared.mutex);
         call.shared.recorded = true;
         late = std::exchange(call.shared.late, std::nullopt);
     }
@@ -224,7 +238,7 @@ bool new_key_is_safe(const Call& call) {
     return call.shown_not_applied;
 }
 
-Step tell(Call& call) {
+Step publish(Call& call) {
     call.outcome.safe_new_key = new_key_is_safe(call);
     if (!call.has_left()) [[likely]] {
         project_claim_events(call, call.settled.first_event);
@@ -243,23 +257,24 @@ Step tell(Call& call) {
 Step leave_settle(Call& call) {
     call.core->counters.settle.left.add();
     call.shown_not_applied = false;
-    call.phase = kTell;
+    call.phase = SettlePhase::done;
     if (!call.entered || call.outcome.state == State::unknown) return Step::next;
-    not_told(call, Error(ErrorCode::audit_failure,
-                         "The outcome of this call has not been put on the record in time. It is when the "
-                         "disk answers: ask again with the same key.",
-                         {{"reason", "not_recorded_yet"}, {"was", to_string(call.outcome.state)}}));
+    withhold_outcome(call,
+                     Error(ErrorCode::audit_failure,
+                           "The outcome of this call has not been put on the record in time. It is when the "
+                           "disk answers: ask again with the same key.",
+                           {{"reason", "not_recorded_yet"}, {"was", to_string(call.outcome.state)}}));
     return Step::next;
 }
 
 Step settle(Call& call) {
     for (;;) {
         Step step = Step::next;
-        switch (call.phase) {
-            case kFinish: step = finish(call); break;
-            case kRecorded: step = recorded(call); break;
-            case kRecordedInstead: step = recorded_instead(call); break;
-            default: return tell(call);
+        switch (call.phase.as<SettlePhase>()) {
+            case SettlePhase::finish: step = finish(call); break;
+            case SettlePhase::recorded: step = recorded(call); break;
+            case SettlePhase::recorded_instead: step = recorded_instead(call); break;
+            case SettlePhase::done: return publish(call);
         }
         if (step != Step::next) return step;
     }

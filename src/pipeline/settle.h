@@ -4,14 +4,15 @@
 // The only place where a call ends.
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct SettleCounters {
-    Counter audit_failures;
-    Counter left;  ///< calls that went on without the ledger's answer
-};
+#define CALLGATE_SETTLE_COUNTERS(X) \
+    X(audit_failures)               \
+    X(left) /* calls that went on without the ledger's reply */
+CALLGATE_STAGE_COUNTERS(SettleCounters, CALLGATE_SETTLE_COUNTERS);
 
 [[gnu::hot]] Step settle(Call& call);
 

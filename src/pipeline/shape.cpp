@@ -72,7 +72,7 @@ void bound(Call& call) {
     if (size_of(result, limit) <= limit) return;
     call.core->counters.shape.cut.add();
     // Cut as a model would be shown it: it says what was cut and how much there was.
-    result.value = views::model(Outcome(call.told).content());
+    result.value = views::model(Outcome(call.outcome_data).content());
     result.blocks.clear();
     result.structured.reset();
     result.raw.clear();

@@ -11,15 +11,16 @@
 #include <callgate/error.h>
 #include <callgate/result.h>
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 #include "redact/redactor.h"
 
 namespace callgate::pipeline {
 
-struct ShapeCounters {
-    Counter output_invalid;
-    Counter cut;
-};
+#define CALLGATE_SHAPE_COUNTERS(X) \
+    X(output_invalid)              \
+    X(cut)
+CALLGATE_STAGE_COUNTERS(ShapeCounters, CALLGATE_SHAPE_COUNTERS);
 
 [[gnu::hot]] Step shape(Call& call);
 

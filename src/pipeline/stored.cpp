@@ -27,7 +27,7 @@ public:
             kept_ = nullptr;
             call_->core->turn_came();
         }
-        tell();
+        publish();
     }
 
     // Either it goes to another thread, or this one waits for it: it may be gone before wake() returns.
@@ -42,12 +42,12 @@ public:
     }
     void run() override {
         call_->core->turn_came();
-        tell();
+        publish();
     }
     void drop() override { run(); }
 
 private:
-    void tell() {
+    void publish() {
         if (reply_.error || !reply_.settled.accepted) return;
         event_.sequence = reply_.first_event;
         project_late_audit(*call_, event_);

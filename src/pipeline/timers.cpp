@@ -1,7 +1,5 @@
 #include "pipeline/timers.h"
 
-#include <condition_variable>
-
 #include "base/thread_role.h"
 
 namespace callgate::pipeline {
@@ -29,15 +27,15 @@ const base::MonotonicTime* TimerTable::next() const noexcept {
 }
 
 struct ThreadTimers::State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    TimerTable table;
-    bool stopping = false;
+    base::Mutex mutex;
+    base::CondVar changed;
+    TimerTable table CALLGATE_GUARDED_BY(mutex);
+    bool stopping CALLGATE_GUARDED_BY(mutex) = false;
     // Until when the thread sleeps. It looks at the table before it does, and what is set for later than this
     // need not wake it: a lone caller's timers come and go while it sleeps for the first of them.
-    base::MonotonicTime sleeps_until = base::MonotonicTime::min();
+    base::MonotonicTime sleeps_until CALLGATE_GUARDED_BY(mutex) = base::MonotonicTime::min();
 
-    void sleep(std::unique_lock<std::mutex>& lock) {
+    void sleep(base::MutexLock& lock) CALLGATE_REQUIRES(mutex) {
         const auto* next = table.next();
         sleeps_until = next != nullptr ? *next : base::MonotonicTime::max();
         if (next != nullptr) {
@@ -50,7 +48,7 @@ struct ThreadTimers::State {
 
     void work() {
         const base::OurThread ours;
-        std::unique_lock lock(mutex);
+        base::MutexLock lock(mutex);
         while (!stopping) {
             if (auto fire = table.take_due(std::chrono::steady_clock::now())) {
                 lock.unlock();
@@ -68,7 +66,7 @@ ThreadTimers::ThreadTimers() : state_(std::make_shared<State>()) {}
 
 ThreadTimers::~ThreadTimers() {
     {
-        const std::lock_guard lock(state_->mutex);
+        const base::MutexLock lock(state_->mutex);
         state_->stopping = true;
     }
     state_->changed.notify_one();
@@ -81,7 +79,7 @@ ThreadTimers::~ThreadTimers() {
 }
 
 TimerId ThreadTimers::at(base::MonotonicTime when, std::function<void()> fire) {
-    const std::lock_guard lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     const bool sooner = when < state_->sleeps_until;
     const TimerId timer = state_->table.add(when, std::move(fire));
     if (!thread_.joinable()) {
@@ -93,17 +91,17 @@ TimerId ThreadTimers::at(base::MonotonicTime when, std::function<void()> fire) {
 }
 
 void ThreadTimers::cancel(const TimerId& timer) {
-    const std::lock_guard lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     state_->table.remove(timer);
 }
 
 TimerId ManualTimers::at(base::MonotonicTime when, std::function<void()> fire) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return table_.add(when, std::move(fire));
 }
 
 void ManualTimers::cancel(const TimerId& timer) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     table_.remove(timer);
 }
 
@@ -111,7 +109,7 @@ void ManualTimers::fire_due() {
     for (;;) {
         std::function<void()> fire;
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             fire = table_.take_due(clock_.monotonic_now());
         }
         if (!fire) return;
@@ -125,7 +123,7 @@ void ManualTimers::advance(std::chrono::nanoseconds duration) {
 }
 
 bool ManualTimers::next(base::MonotonicTime& when) const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto* first = table_.next();
     if (first != nullptr) when = *first;
     return first != nullptr;

@@ -10,10 +10,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace callgate::pipeline {
 
@@ -59,7 +59,7 @@ public:
 private:
     struct State;
     std::shared_ptr<State> state_;  // the thread's too: a callback may end whoever owns the timers
-    std::thread thread_;
+    std::thread thread_;            // under its lock until the destructor
 };
 
 /// Time by hand, for tests: due timers fire in fire_due().
@@ -78,8 +78,8 @@ public:
 
 private:
     base::ManualClock& clock_;
-    mutable std::mutex mutex_;
-    TimerTable table_;
+    mutable base::Mutex mutex_;
+    TimerTable table_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace callgate::pipeline

@@ -6,15 +6,16 @@
 // approved: an action's hooks do not run again.
 #pragma once
 
+#include "pipeline/counter.h"
 #include "pipeline/step.h"
 
 namespace callgate::pipeline {
 
-struct ValidateCounters {
-    Counter unparsable;
-    Counter invalid;
-    Counter coerced;
-};
+#define CALLGATE_VALIDATE_COUNTERS(X) \
+    X(unparsable)                     \
+    X(invalid)                        \
+    X(coerced)
+CALLGATE_STAGE_COUNTERS(ValidateCounters, CALLGATE_VALIDATE_COUNTERS);
 
 [[gnu::hot]] Step validate(Call& call);
 

@@ -1,8 +1,6 @@
 #include "pipeline/worker_pool.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/guard.h"
+#include "base/mutex.h"
 #include "base/thread_role.h"
 
 namespace callgate::pipeline {
@@ -17,8 +16,9 @@ namespace callgate::pipeline {
 struct WorkerPool::State {
     struct Worker {
         std::thread thread;
+        // All under the pool's mutex.
         std::shared_ptr<PoolTask> task;  // what it runs now, or is about to
-        std::condition_variable wanted;  // it has a task, or the pool closes
+        base::CondVar wanted;            // it has a task, or the pool closes
         bool waiting = false;            // inside a Waiting
         bool abandoned = false;
         bool gone = false;  // has left its loop
@@ -26,23 +26,26 @@ struct WorkerPool::State {
 
     explicit State(Options o) : options(o) {}
 
-    std::mutex mutex;
-    std::condition_variable changed;  // a worker left
-    Options options;
-    std::list<std::shared_ptr<PoolTask>> queue;  // only while no thread is idle
-    std::size_t queued_bytes = 0;
-    std::list<Worker> workers;
-    std::vector<Worker*> idle;  // the last to become idle works first: its memory is at hand
-    std::size_t counting = 0;   // threads that neither wait, nor are abandoned, nor have left
-    std::size_t abandoned_now = 0;
-    std::uint64_t abandoned = 0;
-    bool closing = false;
+    base::Mutex mutex;
+    base::CondVar changed;  // a worker left
+    const Options options;
+    // Only while no thread is idle.
+    std::list<std::shared_ptr<PoolTask>> queue CALLGATE_GUARDED_BY(mutex);
+    std::size_t queued_bytes CALLGATE_GUARDED_BY(mutex) = 0;
+    std::list<Worker> workers CALLGATE_GUARDED_BY(mutex);
+    // The last to become idle works first: its memory is at hand.
+    std::vector<Worker*> idle CALLGATE_GUARDED_BY(mutex);
+    // Threads that neither wait, nor are abandoned, nor have left.
+    std::size_t counting CALLGATE_GUARDED_BY(mutex) = 0;
+    std::size_t abandoned_now CALLGATE_GUARDED_BY(mutex) = 0;
+    std::uint64_t abandoned CALLGATE_GUARDED_BY(mutex) = 0;
+    bool closing CALLGATE_GUARDED_BY(mutex) = false;
 
-    bool may_grow() const {
+    bool may_grow() const CALLGATE_REQUIRES(mutex) {
         return !closing && counting < options.threads && workers.size() < options.max_threads;
     }
 
-    void reap() {
+    void reap() CALLGATE_REQUIRES(mutex) {
         for (auto worker = workers.begin(); worker != workers.end();) {
             if (worker->gone) {
                 if (worker->thread.joinable()) worker->thread.join();
@@ -54,7 +57,8 @@ struct WorkerPool::State {
     }
 
     // False: the system has no thread to give.
-    static bool add_worker(const std::shared_ptr<State>& state, std::shared_ptr<PoolTask> task) {
+    static bool add_worker(const std::shared_ptr<State>& state, std::shared_ptr<PoolTask> task)
+        CALLGATE_REQUIRES(state->mutex) {
         state->reap();
         Worker& worker = state->workers.emplace_back();
         task->worker_ = &worker;
@@ -71,7 +75,7 @@ struct WorkerPool::State {
     }
 
     // A thread for what is queued, if there may be another.
-    static void grow(const std::shared_ptr<State>& state) {
+    static void grow(const std::shared_ptr<State>& state) CALLGATE_REQUIRES(state->mutex) {
         while (!state->queue.empty() && state->may_grow()) {
             const std::shared_ptr<PoolTask> first = state->queue.front();
             if (!add_worker(state, first)) return;
@@ -79,7 +83,7 @@ struct WorkerPool::State {
         }
     }
 
-    void enqueue(std::shared_ptr<PoolTask> task, std::size_t bytes) {
+    void enqueue(std::shared_ptr<PoolTask> task, std::size_t bytes) CALLGATE_REQUIRES(mutex) {
         queue.push_back(std::move(task));
         PoolTask& last = *queue.back();
         last.place_ = std::prev(queue.end());
@@ -88,13 +92,13 @@ struct WorkerPool::State {
         queued_bytes += bytes;
     }
 
-    void take_out(PoolTask& task) {
+    void take_out(PoolTask& task) CALLGATE_REQUIRES(mutex) {
         task.queued_ = false;
         queued_bytes -= task.counted_bytes_;
         queue.erase(task.place_);
     }
 
-    void count(Worker& worker, bool before) {
+    void count(Worker& worker, bool before) CALLGATE_REQUIRES(mutex) {
         const bool now = !worker.waiting && !worker.abandoned && !worker.gone;
         if (now && !before) ++counting;
         if (!now && before) --counting;
@@ -102,7 +106,7 @@ struct WorkerPool::State {
     static bool counts(const Worker& worker) { return !worker.waiting && !worker.abandoned && !worker.gone; }
 
     // False: there is nothing to do any more.
-    bool wait_for_task(std::unique_lock<std::mutex>& lock, Worker& self) {
+    bool wait_for_task(base::MutexLock& lock, Worker& self) CALLGATE_REQUIRES(mutex) {
         if (!queue.empty()) {
             self.task = queue.front();
             take_out(*self.task);
@@ -111,7 +115,8 @@ struct WorkerPool::State {
         }
         if (closing) return false;
         idle.push_back(&self);
-        self.wanted.wait_for(lock, options.linger, [&] { return self.task != nullptr || closing; });
+        self.wanted.wait_for(lock, options.linger,
+                             [&]() CALLGATE_REQUIRES(mutex) { return self.task != nullptr || closing; });
         if (self.task != nullptr) return true;
         std::erase(idle, &self);
         return false;
@@ -136,7 +141,7 @@ void WorkerPool::State::work_loop(const std::shared_ptr<State>& state, Worker& s
     std::optional<base::OurThread> ours;
     if (state->options.ours) ours.emplace();
     std::shared_ptr<PoolTask> left;  // goes without the lock
-    std::unique_lock lock(state->mutex);
+    base::MutexLock lock(state->mutex);
     while (!self.abandoned && (self.task != nullptr || state->wait_for_task(lock, self))) {
         std::shared_ptr<PoolTask> task = self.task;
         lock.unlock();
@@ -166,40 +171,39 @@ WorkerPool::~WorkerPool() {
 
 WorkerPool::Submitted WorkerPool::submit(std::shared_ptr<PoolTask> task) {
     const std::size_t bytes = task->bytes();
-    const std::lock_guard lock(state_->mutex);
-    State& state = *state_;
-    if (state.closing) return Submitted::no_thread;
-    if (!state.idle.empty()) {
-        State::Worker& worker = *state.idle.back();
-        state.idle.pop_back();
+    const base::MutexLock lock(state_->mutex);
+    if (state_->closing) return Submitted::no_thread;
+    if (!state_->idle.empty()) {
+        State::Worker& worker = *state_->idle.back();
+        state_->idle.pop_back();
         task->worker_ = &worker;
         worker.task = std::move(task);
         worker.wanted.notify_one();
         return Submitted::taken;
     }
-    if (state.may_grow() && State::add_worker(state_, task)) return Submitted::taken;
-    if (state.counting == 0) return Submitted::no_thread;
-    const Options& options = state.options;
+    if (state_->may_grow() && State::add_worker(state_, task)) return Submitted::taken;
+    if (state_->counting == 0) return Submitted::no_thread;
+    const Options& options = state_->options;
     const bool full =
-        state.queue.size() >= options.max_queued ||
-        (!state.queue.empty() &&
-         bytes > options.max_queued_bytes - std::min(state.queued_bytes, options.max_queued_bytes));
+        state_->queue.size() >= options.max_queued ||
+        (!state_->queue.empty() &&
+         bytes > options.max_queued_bytes - std::min(state_->queued_bytes, options.max_queued_bytes));
     if (full && CALLGATE_GUARD(queue_bounded)) {
         return Submitted::queue_full;
     }
-    state.enqueue(std::move(task), bytes);
+    state_->enqueue(std::move(task), bytes);
     return Submitted::taken;
 }
 
 bool WorkerPool::full() const {
-    const std::lock_guard lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     return (state_->queue.size() >= state_->options.max_queued ||
             state_->queued_bytes >= state_->options.max_queued_bytes) &&
            CALLGATE_GUARD(queue_bounded);
 }
 
 bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
-    const std::lock_guard lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     if (auto* const worker = static_cast<State::Worker*>(task->worker_); worker != nullptr) {
         if (worker->abandoned) return false;
         const bool before = State::counts(*worker);
@@ -227,7 +231,7 @@ WorkerPool::Waiting::~Waiting() {
 
 void WorkerPool::Waiting::mark(bool waiting) {
     const Place& place = Place::mine();
-    const std::lock_guard lock(place.state->mutex);
+    const base::MutexLock lock(place.state->mutex);
     const bool before = State::counts(*place.worker);
     place.worker->waiting = waiting;
     place.state->count(*place.worker, before);
@@ -235,7 +239,7 @@ void WorkerPool::Waiting::mark(bool waiting) {
 }
 
 WorkerPool::Counts WorkerPool::counts() const {
-    const std::lock_guard lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     Counts counts;
     counts.abandoned = state_->abandoned;
     counts.abandoned_now = state_->abandoned_now;
@@ -253,7 +257,7 @@ bool WorkerPool::close(std::chrono::milliseconds grace) {
     std::list<State::Worker> gone;
     bool all_home = true;
     {
-        const std::lock_guard lock(state_->mutex);
+        const base::MutexLock lock(state_->mutex);
         state_->closing = true;
         for (const auto& task : state_->queue) task->queued_ = false;
         dropped.swap(state_->queue);
@@ -262,11 +266,11 @@ bool WorkerPool::close(std::chrono::milliseconds grace) {
     }
     for (const auto& task : dropped) task->drop();
     {
-        std::unique_lock lock(state_->mutex);
+        base::MutexLock lock(state_->mutex);
         // A tool may end the runtime it runs in: its own thread cannot be waited for.
         const Place& place = Place::mine();
         const State::Worker* self = place.state == state_ ? place.worker : nullptr;
-        const auto home = [&] {
+        const auto home = [&]() CALLGATE_REQUIRES(state_->mutex) {
             return std::all_of(state_->workers.begin(), state_->workers.end(),
                                [&](const State::Worker& worker) { return worker.gone || &worker == self; });
         };

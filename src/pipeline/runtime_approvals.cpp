@@ -1,4 +1,4 @@
-#include "pipeline/approvals_desk.h"
+#include "pipeline/runtime_approvals.h"
 
 #include "ledger/decisions.h"
 #include "pipeline/call.h"
@@ -6,21 +6,21 @@
 
 namespace callgate::pipeline {
 
-Result<std::vector<Approval>> ApprovalsDesk::list(std::optional<ApprovalState> state) const {
+Result<std::vector<Approval>> RuntimeApprovals::list(std::optional<ApprovalState> state) const {
     return core_->ledger().approvals(state);
 }
 
-Result<Approval> ApprovalsDesk::get(std::string_view id) const {
+Result<Approval> RuntimeApprovals::get(std::string_view id) const {
     return core_->ledger().approval(id);
 }
 
-Result<Approval> ApprovalsDesk::vote(std::string_view id, Vote vote) {
+Result<Approval> RuntimeApprovals::vote(std::string_view id, Vote vote) {
     vote.at = core_->clock().wall_now();
     return ledger::cast_vote(core_->ledger(), id, std::move(vote),
                              [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
-Result<Approval> ApprovalsDesk::approve(std::string_view id, std::string_view approver, Assurance assurance,
+Result<Approval> RuntimeApprovals::approve(std::string_view id, std::string_view approver, Assurance assurance,
                                         std::string_view reason) {
     Vote yes;
     yes.approver = std::string(approver);
@@ -29,7 +29,7 @@ Result<Approval> ApprovalsDesk::approve(std::string_view id, std::string_view ap
     return vote(id, std::move(yes));
 }
 
-Result<Approval> ApprovalsDesk::deny(std::string_view id, std::string_view approver,
+Result<Approval> RuntimeApprovals::deny(std::string_view id, std::string_view approver,
                                      std::string_view reason) {
     Vote no;
     no.approver = std::string(approver);
@@ -38,12 +38,12 @@ Result<Approval> ApprovalsDesk::deny(std::string_view id, std::string_view appro
     return vote(id, std::move(no));
 }
 
-Result<Approval> ApprovalsDesk::revoke(std::string_view id, std::string_view by) {
+Result<Approval> RuntimeApprovals::revoke(std::string_view id, std::string_view by) {
     return ledger::take_back(core_->ledger(), id, by, {},
                              [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
-Result<Approval> ApprovalsDesk::approve_edited(std::string_view id, Args arguments, std::string_view approver,
+Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                                Assurance assurance, std::string_view reason) {
     const auto approval = core_->ledger().approval(id);
     if (!approval) return approval;

@@ -9,9 +9,9 @@
 
 namespace callgate::pipeline {
 
-class ApprovalsDesk final : public Approvals {
+class RuntimeApprovals final : public Approvals {
 public:
-    explicit ApprovalsDesk(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
+    explicit RuntimeApprovals(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
 
     Result<std::vector<Approval>> list(std::optional<ApprovalState> state) const override;
     Result<Approval> get(std::string_view id) const override;

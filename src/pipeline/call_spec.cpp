@@ -1,0 +1,17 @@
+#include "pipeline/call_spec.h"
+
+#include "base/guard.h"
+
+namespace callgate::pipeline {
+
+SharedContext usual_context() noexcept {
+    static const Context& usual = *new Context;  // never freed: a call may still run when the program ends
+    return {SharedContext(), &usual};
+}
+
+SharedContext share(Context context) {
+    if (context.principal.empty() && CALLGATE_GUARD(one_local_principal)) context.principal = kLocalPrincipal;
+    return std::make_shared<const Context>(std::move(context));
+}
+
+}  // namespace callgate::pipeline
