@@ -14,7 +14,7 @@ namespace callgate {
 
 namespace {
 
-constexpr std::size_t kDeepest = 256;
+constexpr std::size_t kDeepestLooked = 256;
 constexpr std::size_t kShortestBearer = 8;
 // Looked at around one place, so that the search takes time in proportion to the text.
 constexpr std::size_t kLongestToken = 512;
@@ -202,7 +202,7 @@ public:
 
     // A value that stands for itself; `name` is the member it is the value of.
     void value(const std::string& place, std::string_view name, const Value& value, std::size_t depth = 0) {
-        if (found || depth > kDeepest) return;
+        if (found || depth > kDeepestLooked) return;
         if (is_secret_under(name, value)) {
             found = CredentialFinding{place, "a value under a name that announces a secret"};
         } else if (const boost::json::string* text_value = value.if_string()) {
@@ -218,7 +218,7 @@ public:
 
     // A schema: only some of its members are values. `name` is the property it describes.
     void schema(const std::string& place, std::string_view name, const Value& schema, std::size_t depth = 0) {
-        if (found || depth > kDeepest) return;
+        if (found || depth > kDeepestLooked) return;
         if (const Array* array = schema.if_array()) {
             for (std::size_t i = 0; i < array->size(); ++i)
                 this->schema(fmt::format("{}/{}", place, i), name, (*array)[i], depth + 1);

@@ -15,7 +15,7 @@ std::string text_of(const CallId& id) {
     return base::Uuid{id}.to_string();
 }
 
-void add_unless_empty(Object& out, std::string_view name, std::string_view text) {
+void add_text(Object& out, std::string_view name, std::string_view text) {
     if (!text.empty()) out.emplace(name, text);
 }
 
@@ -87,26 +87,26 @@ Object AuditFacts::to_json() const {
     out.emplace("type", type);
     out.emplace("outcome", outcome);
     out.emplace("summary", summary());
-    add_unless_empty(out, "stage", stage);
+    add_text(out, "stage", stage);
     if (!is_zero(call_id)) out.emplace("call_id", text_of(call_id));
     if (!is_zero(parent_call_id)) out.emplace("parent_call_id", text_of(parent_call_id));
-    add_unless_empty(out, "tool_name", tool);
-    add_unless_empty(out, "action", action);
-    add_unless_empty(out, "connector_id", connector_id);
-    add_unless_empty(out, "tenant", tenant);
-    add_unless_empty(out, "principal", principal);
-    add_unless_empty(out, "run_id", run_id);
-    add_unless_empty(out, "task_id", task_id);
-    add_unless_empty(out, "step_id", step_id);
+    add_text(out, "tool_name", tool);
+    add_text(out, "action", action);
+    add_text(out, "connector_id", connector_id);
+    add_text(out, "tenant", tenant);
+    add_text(out, "principal", principal);
+    add_text(out, "run_id", run_id);
+    add_text(out, "task_id", task_id);
+    add_text(out, "step_id", step_id);
     out.emplace("risk_level", to_string(risk));
     out.emplace("autonomy_level", to_string(autonomy));
     out.emplace("has_key", has_key);
     out.emplace("attempt", attempt);
     out.emplace("latency_ms", std::chrono::duration<double, std::milli>(latency).count());
-    add_unless_empty(out, "approval_id", approval_id);
-    add_unless_empty(out, "request_hash", request_hash);
-    add_unless_empty(out, "error_code", error_code);
-    add_unless_empty(out, "detail", detail);
+    add_text(out, "approval_id", approval_id);
+    add_text(out, "request_hash", request_hash);
+    add_text(out, "error_code", error_code);
+    add_text(out, "detail", detail);
     return out;
 }
 

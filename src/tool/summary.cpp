@@ -13,7 +13,7 @@ namespace callgate {
 namespace {
 
 constexpr std::size_t kHops = 8;          // from one reference to the next
-constexpr std::size_t kDeepest = 4;       // of nested types in one text
+constexpr std::size_t kDeepestShown = 4;  // of nested types in one text
 constexpr std::size_t kAlternatives = 6;  // shown of an enum or anyOf
 constexpr std::size_t kLongestValue = 24;
 constexpr std::size_t kMostSteps = 200'000;  // for one schema; after that every type is "any"
@@ -45,7 +45,7 @@ public:
         if (++steps_ > kMostSteps) return "any";
         const Value& schema = meant(given, root_);
         if (schema.is_bool()) return schema.get_bool() ? "any" : "never";
-        if (depth >= kDeepest) return "any";
+        if (depth >= kDeepestShown) return "any";
         if (const Value* constant = member(schema, "const")) return value_text(*constant);
         if (const Value* list = member(schema, "enum"); list != nullptr && list->is_array())
             return joined(list->get_array(), [](const Value& value) { return value_text(value); });
