@@ -88,6 +88,10 @@ bool can_join(const Approval& approval, std::string_view binding) noexcept;
 /// Another one takes its place: from pending or approved, unused.
 void supersede(Approval& approval, std::string_view by);
 
+/// Somebody else changed the approval where it is stored. ledger_unavailable {reason: tampered}.
+tl::unexpected<Error> tampered_approval(std::string_view id);
+bool is_tampered(const Error& error);
+
 /// Whether one person cast both: by uid where both have one, and by name.
 bool same_voter(const Vote& one, const Vote& other) noexcept;
 

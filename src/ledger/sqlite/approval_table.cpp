@@ -52,20 +52,6 @@ base::Sha256Digest hash_of_request(std::string_view tenant, std::string_view req
     return hash.finish();
 }
 
-tl::unexpected<Error> tampered_approval(std::string_view id) {
-    return fail(ErrorCode::ledger_unavailable,
-                fmt::format("The record of approval {} in the ledger's file is not what this program wrote: "
-                            "somebody changed it. It is not used. Find out who can write that file, run "
-                            "`callgate ledger check`, and make the call again to ask anew.",
-                            id),
-                {{"reason", "tampered"}, {"approval_id", id}});
-}
-
-bool is_tampered(const Error& error) {
-    const Value* reason = error.details.if_contains("reason");
-    return reason != nullptr && reason->is_string() && reason->get_string() == "tampered";
-}
-
 Result<void> ApprovalTable::prepare(Access access) {
     Preparing all(*database_);
     all.add(find_, select("WHERE id = ?1"));
@@ -234,9 +220,8 @@ Result<std::vector<Approval>> ApprovalTable::page(const ApprovalQuery& query, Ap
     }
 }
 
-Result<ApprovalTable::OpenOf> ApprovalTable::count_open_of(std::string_view tenant,
-                                                           std::string_view requester, ApprovalTime now,
-                                                           const OpenApprovalLimits& limits) {
+Result<RowStore::OpenCount> ApprovalTable::count_open_of(std::string_view tenant, std::string_view requester,
+                                                         ApprovalTime now, const OpenApprovalLimits& limits) {
     constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
     const auto count = [&](Statement& statement, std::size_t most) -> Result<std::size_t> {
         const auto limit = static_cast<std::int64_t>(std::min(most, kMost));
@@ -252,7 +237,7 @@ Result<ApprovalTable::OpenOf> ApprovalTable::count_open_of(std::string_view tena
     if (!of_principal) return tl::unexpected(of_principal.error());
     const auto of_tenant = count(count_of_tenant_, limits.per_tenant);
     if (!of_tenant) return tl::unexpected(of_tenant.error());
-    return OpenOf{*of_principal, *of_tenant};
+    return RowStore::OpenCount{*of_principal, *of_tenant};
 }
 
 Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {

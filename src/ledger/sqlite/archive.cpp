@@ -279,12 +279,13 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
                                            segment.last, segment.file, base::to_hex(segment.sha256));
     facts.detail = detail;
     const AuditEvent event(facts);
-    auto recorded = engine_->write([&](Clerk& clerk) -> Result<bool> {
+    auto recorded = engine_->write([&](Transactions& transactions) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_archive");
-        if (auto synced = clerk.book().sync_mark(); !synced) return tl::unexpected(std::move(synced.error()));
-        if (auto added = add_segment(clerk.book().database(), segment); !added)
+        if (auto synced = transactions.tables().sync_mark(); !synced)
+            return tl::unexpected(std::move(synced.error()));
+        if (auto added = add_segment(transactions.tables().database(), segment); !added)
             return tl::unexpected(std::move(added.error()));
-        auto number = clerk.book().record(event);
+        auto number = transactions.tables().record(event);
         if (!number) return tl::unexpected(std::move(number.error()));
         CALLGATE_FAILPOINT_RETURN("ledger.after_archive");
         return true;
@@ -347,19 +348,20 @@ Result<std::int64_t> SqliteLedger::tidy_archived(const WorkProgress& progress) {
     std::int64_t removed = 0;
     for (;;) {
         if (engine_->audit_readers.use_count() > 1) break;  // the next gc finds it
-        const auto gone = engine_->write(
-            [](Clerk& clerk) { return drop_archived(clerk.book().database(), kDroppedAtOnce); });
+        const auto gone = engine_->write([](Transactions& transactions) {
+            return drop_archived(transactions.tables().database(), kDroppedAtOnce);
+        });
         if (!gone) return gone;
         if (*gone == 0) break;
         removed += *gone;
         if (progress && !progress(0, 1)) return called_off();
     }
     for (;;) {
-        const auto left = engine_->write([](Clerk& clerk) -> Result<std::int64_t> {
-            auto pages = free_pages(clerk.book().database());
+        const auto left = engine_->write([](Transactions& transactions) -> Result<std::int64_t> {
+            auto pages = free_pages(transactions.tables().database());
             if (!pages) return tl::unexpected(std::move(pages.error()));
             if (!pages->can_shrink || pages->free == 0) return 0;
-            if (auto done = shrink(clerk.book().database(), kPagesAtOnce); !done)
+            if (auto done = shrink(transactions.tables().database(), kPagesAtOnce); !done)
                 return tl::unexpected(std::move(done.error()));
             return std::max<std::int64_t>(pages->free - static_cast<std::int64_t>(kPagesAtOnce), 0);
         });

@@ -75,28 +75,29 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
         return tl::unexpected(std::move(recovered.error()));
     if (!e.keeps_off) e.find_witnesses();
     // What has expired goes by itself, a little at a time.
-    const auto tidy_up = [&e](Clerk& clerk) -> Result<bool> {
+    const auto tidy_up = [&e](Transactions& transactions) -> Result<bool> {
         constexpr std::size_t kAtOnce = 200;
-        auto gone = clerk.collect(kAtOnce);
+        auto gone = transactions.collect(kAtOnce);
         if (!gone) return tl::unexpected(std::move(gone.error()));
         bool more = *gone >= static_cast<std::int64_t>(kAtOnce);
         if (e.audit_readers.use_count() == 1) {
-            auto archived = drop_archived(clerk.book().database(), kAtOnce);
+            auto archived = drop_archived(transactions.tables().database(), kAtOnce);
             if (!archived) return tl::unexpected(std::move(archived.error()));
             more = more || *archived != 0;
         }
         // A file that is mostly empty gets smaller; a little room is used again soon.
-        auto pages = free_pages(clerk.book().database());
+        auto pages = free_pages(transactions.tables().database());
         if (!pages) return tl::unexpected(std::move(pages.error()));
         if (pages->can_shrink && pages->free > 1'000 && pages->free > pages->all / 4) {
-            if (auto done = shrink(clerk.book().database(), kAtOnce); !done)
+            if (auto done = shrink(transactions.tables().database(), kAtOnce); !done)
                 return tl::unexpected(std::move(done.error()));
             more = true;
         }
         return more;
     };
     e.writer = std::make_unique<Writer>(
-        *e.clerk, e.options.writer, [&e](Book::News&& news) { e.tell(std::move(news)); }, &*e.notary,
+        *e.transactions, e.options.writer,
+        [&e](Tables::Notifications&& notifications) { e.tell(std::move(notifications)); }, &*e.checkpoints,
         tidy_up);
     e.lookups = std::make_unique<Readers>(e.options.readers, [&e] { return e.make_reader(); });
     return engine;
@@ -445,11 +446,11 @@ Result<void> SqliteLedger::Engine::check_file(bool unclean) {
     auto connection = open_reader();
     if (!connection) return tl::unexpected(std::move(connection.error()));
     checked_ = std::move(*connection);
-    overseer_ = std::make_unique<Overseer>(checked_.raw(), [this] { return !stop_check_.load(); });
+    interrupter_ = std::make_unique<CheckInterrupter>(checked_.raw(), [this] { return !stop_check_.load(); });
     background_check_ = std::thread([this] {
         (void)quick_check(checked_);
         const std::lock_guard guard(check_mutex_);
-        overseer_.reset();
+        interrupter_.reset();
         checked_ = Database();
     });
     return {};
@@ -469,15 +470,15 @@ Result<void> SqliteLedger::Engine::begin_chain() {
     if (!signer) return tl::unexpected(std::move(signer.error()));
     auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
     if (!signed_size) return tl::unexpected(std::move(signed_size.error()));
-    book.emplace(database, *key, *time, AuditChain(chain_id_, random_id(*options.rng), *head, *options.rng),
-                 options.kept);
-    if (auto ready = book->prepare(); !ready) return ready;
-    if (auto loaded = book->tally.load(database, AuditPlace(*head)); !loaded) return loaded;
-    book->tally.watch(database);
-    book->calls.count_in(book->tally);
-    clerk.emplace(*book, [this](OwnerId owner) { return is_alive(owner); });
-    notary.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), *time);
-    recorded = book->chain().head().size();
+    tables.emplace(database, *key, *time, AuditChain(chain_id_, random_id(*options.rng), *head, *options.rng),
+                   options.kept);
+    if (auto ready = tables->prepare(); !ready) return ready;
+    if (auto loaded = tables->tally.load(database, AuditPlace(*head)); !loaded) return loaded;
+    tables->tally.watch(database);
+    tables->calls.count_in(tables->tally);
+    transactions.emplace(*tables, [this](OwnerId owner) { return is_alive(owner); });
+    checkpoints.emplace(std::move(*signer), static_cast<std::uint64_t>(*signed_size), *time);
+    recorded = tables->chain().head().size();
     return {};
 }
 
@@ -487,7 +488,7 @@ Result<void> SqliteLedger::Engine::load_gap() {
     auto calls = database.integer_of(
         "SELECT EXISTS (SELECT 1 FROM calls WHERE restored IS NOT NULL AND idem_key = '')");
     if (!calls) return tl::unexpected(std::move(calls.error()));
-    book->set_gap({time_of(*until), *calls != 0});
+    tables->set_gap({time_of(*until), *calls != 0});
     return {};
 }
 
@@ -499,39 +500,39 @@ Result<void> SqliteLedger::Engine::record_upgrade() {
     const std::string detail =
         fmt::format("From version {} to version {}; its rows were counted as they were.", *from,
                     ledger_migrations().back().version);
-    auto told = book->record(own_event(kUpgraded, detail));
+    auto told = tables->record(own_event(kUpgraded, detail));
     if (!told) return tl::unexpected(std::move(told.error()));
     return database.execute("DELETE FROM meta WHERE name = 'upgraded_from'");
 }
 
 // The first event of a log names its key; a later start only says that it is one.
 Result<void> SqliteLedger::Engine::record_opening() {
-    if (book->chain().head().size() != 0) {
+    if (tables->chain().head().size() != 0) {
         if (time->jump_at_start()) {
-            auto told = book->record(event_of_clock_jump(*time->jump_at_start()));
+            auto told = tables->record(event_of_clock_jump(*time->jump_at_start()));
             if (!told) return tl::unexpected(std::move(told.error()));
-            if (auto stored = book->store_clocks(); !stored) return stored;
+            if (auto stored = tables->store_clocks(); !stored) return stored;
         }
         if (auto told = record_upgrade(); !told) return told;
         if (options.in_passing && !recovery.unclean) return {};
         auto number =
-            book->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
+            tables->record(own_event("ledger.opened", recovery.unclean ? "after an unclean stop" : ""));
         if (!number) return tl::unexpected(std::move(number.error()));
         return {};
     }
-    const std::string vkey = notary->signer().key().vkey();
+    const std::string vkey = checkpoints->signer().key().vkey();
     KeyNames keys;
     keys.key = vkey;
     AuditFacts first = own_event("audit.opened", "");
     first.action = kTalliedFromTheFirst;
-    auto number = book->record(first, keys);
+    auto number = tables->record(first, keys);
     if (!number) return tl::unexpected(std::move(number.error()));
     if (!recovery.replaces.empty()) {
         const std::string detail = fmt::format(
             "There was a ledger {} in this directory, and it is gone: keys that it knew are new "
             "to this one.",
             recovery.replaces);
-        auto warned = book->record(own_event("ledger.replaced", detail));
+        auto warned = tables->record(own_event("ledger.replaced", detail));
         if (!warned) return tl::unexpected(std::move(warned.error()));
     }
     return put_meta("audit_key", vkey);
@@ -544,14 +545,14 @@ Result<void> SqliteLedger::Engine::recover() {
     CallId after{};
     bool opened = false;
     for (bool more = true; more;) {
-        book->begin();
+        tables->begin();
         if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
         const auto step = [&]() -> Result<void> {
             if (!opened) {
                 if (auto told = record_opening(); !told) return told;
                 opened = true;
             }
-            auto done = clerk->take_over_orphans(after, kRecoveredAtOnce);
+            auto done = transactions->take_over_orphans(after, kRecoveredAtOnce);
             if (!done) return tl::unexpected(std::move(done.error()));
             recovery.open_calls += done->seen;
             recovery.unknown += done->unknown;
@@ -559,7 +560,7 @@ Result<void> SqliteLedger::Engine::recover() {
             recovery.left_to_claims += done->left_to_claims;
             after = done->last;
             more = done->seen == kRecoveredAtOnce;
-            if (auto stored = book->store_end(); !stored) return stored;
+            if (auto stored = tables->store_end(); !stored) return stored;
             return database.execute("COMMIT");
         };
         if (auto done = step(); !done) {
@@ -567,13 +568,13 @@ Result<void> SqliteLedger::Engine::recover() {
             return done;
         }
     }
-    book->news() = {};
-    recorded = book->chain().head().size();
+    tables->notifications() = {};
+    recorded = tables->chain().head().size();
     if (mark) {
-        if (auto marked = mark->write({recorded, book->chain().head().hash}); !marked) return marked;
-        book->set_mark(&*mark);
+        if (auto marked = mark->write({recorded, tables->chain().head().hash}); !marked) return marked;
+        tables->set_mark(&*mark);
     }
-    notary->found(recorded);
+    checkpoints->found(recorded);
     recovery.took = std::chrono::steady_clock::now() - began;
     return {};
 }
@@ -589,7 +590,7 @@ void SqliteLedger::Engine::find_witnesses() {
     }
     if (witnesses.empty()) return;
     anchors = std::make_unique<Anchors>(std::move(witnesses));
-    notary->set_on_checkpoint(
+    checkpoints->set_on_checkpoint(
         [this](const std::string& note, std::uint64_t size) { anchors->submit(note, size); });
 }
 
@@ -601,18 +602,18 @@ void SqliteLedger::Engine::close() {
     stop_check_ = true;
     {
         const std::lock_guard guard(check_mutex_);
-        if (overseer_) overseer_->look();
+        if (interrupter_) interrupter_->look();
     }
     if (background_check_.joinable()) background_check_.join();
     lookups.reset();  // when all that was asked has been answered
     if (writer) {
         // Signed and marked as closed; if that cannot be written, the next start finds out.
-        (void)write([this](Clerk& at) -> Result<bool> {
+        (void)write([this](Transactions& at) -> Result<bool> {
             CALLGATE_FAILPOINT_RETURN("ledger.before_close");
             if (keeps_off) return false;
-            auto note = notary->sign(at.book());
+            auto note = checkpoints->sign(at.tables());
             if (!note) return tl::unexpected(std::move(note.error()));
-            if (auto stored = at.book().store_clocks(); !stored)
+            if (auto stored = at.tables().store_clocks(); !stored)
                 return tl::unexpected(std::move(stored.error()));
             // A file that was not looked through to its end, or is damaged, is looked at again.
             const bool sound = health == Health::sound;
@@ -630,8 +631,8 @@ void SqliteLedger::Engine::close() {
     }
     anchors.reset();  // the last checkpoint is brought to them
     readers_.clear();
-    clerk.reset();
-    book.reset();
+    transactions.reset();
+    tables.reset();
     database = Database();
     if (mark) (void)mark->sync();  // what it says was durable before it said so
 }
@@ -688,7 +689,7 @@ Result<void> SqliteLedger::Engine::flush() {
     // The job has its own hold of what it answers: who waits may have gone.
     struct Job final : WriteJob {
         explicit Job(std::shared_ptr<std::promise<Result<void>>> told) : promise(std::move(told)) {}
-        Result<void> apply(Clerk&) override { return {}; }
+        Result<void> apply(Transactions&) override { return {}; }
         void finish(const Error* error) override {
             promise->set_value(error == nullptr ? Result<void>() : tl::unexpected(*error));
         }
@@ -738,13 +739,13 @@ void SqliteLedger::Engine::stop_waiting(const base::Sha256Digest& of, const Wait
     if (found->second.empty()) waiters_.erase(found);
 }
 
-void SqliteLedger::Engine::tell(Book::News&& news) {
-    recorded = book->chain().head().size();
-    if (news.approvals_changed) approvals_version.fetch_add(1);
+void SqliteLedger::Engine::tell(Tables::Notifications&& notifications) {
+    recorded = tables->chain().head().size();
+    if (notifications.approvals_changed) approvals_version.fetch_add(1);
     std::vector<std::shared_ptr<Waiter>> woken;
-    if (!news.ended_keys.empty()) {
+    if (!notifications.ended_keys.empty()) {
         const std::lock_guard guard(waiters_mutex_);
-        for (const base::Sha256Digest& of : news.ended_keys) {
+        for (const base::Sha256Digest& of : notifications.ended_keys) {
             const auto found = waiters_.find(of);
             if (found == waiters_.end()) continue;
             std::ranges::move(found->second, std::back_inserter(woken));

@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "ledger/sqlite/anchors.h"
-#include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/audit_checkpoints.h"
+#include "ledger/sqlite/check_interrupter.h"
 #include "ledger/sqlite/log_vfs.h"
-#include "ledger/sqlite/notary.h"
-#include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
 #include "ledger/sqlite/past.h"
 #include "ledger/sqlite/readers.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "ledger/sqlite/transactions.h"
 #include "ledger/sqlite/writer.h"
 
 namespace callgate::ledger {
@@ -42,9 +42,9 @@ public:
     std::optional<HeadMark> mark;  // nothing: nobody watches the past
     Database database;             // the writer's
     std::optional<LedgerTime> time;
-    std::optional<Book> book;
-    std::optional<Clerk> clerk;
-    std::optional<Notary> notary;
+    std::optional<Tables> tables;
+    std::optional<Transactions> transactions;
+    std::optional<AuditCheckpoints> checkpoints;
     std::unique_ptr<os::ProcessLauncher> launcher;
     std::unique_ptr<Anchors> anchors;  // null: nobody witnesses
     std::unique_ptr<Writer> writer;
@@ -84,9 +84,9 @@ public:
     Result<std::unique_ptr<Reader>> make_reader() const;
     Result<Database> open_reader() const;
 
-    /// Carries out `work(clerk)`, which gives a Result<T>, as one transaction, and waits for it.
+    /// Carries out `work(transactions)`, which gives a Result<T>, as one transaction, and waits for it.
     template <class Work>
-    auto write(Work work) -> std::invoke_result_t<Work&, Clerk&>;
+    auto write(Work work) -> std::invoke_result_t<Work&, Transactions&>;
 
     /// Waits until all that was recorded before is on the disk, but no longer than a commit may take.
     Result<void> flush();
@@ -99,7 +99,7 @@ public:
     // Who waits for the end of a call under a key.
     void wait_for(const base::Sha256Digest& key, std::shared_ptr<Waiter> waiter);
     void stop_waiting(const base::Sha256Digest& key, const Waiter& waiter);
-    void tell(Book::News&& news);
+    void tell(Tables::Notifications&& notifications);
 
     std::mutex archive_mutex;  ///< one archives at a time
     /// Held by everybody who reads the audit for long: what is archived goes when nobody does.
@@ -155,18 +155,18 @@ private:
 
     std::atomic<bool> stop_check_{false};
     std::mutex check_mutex_;
-    Database checked_;                    // the background check's connection
-    std::unique_ptr<Overseer> overseer_;  // null: none runs
+    Database checked_;                               // the background check's connection
+    std::unique_ptr<CheckInterrupter> interrupter_;  // null: none runs
     std::thread background_check_;
 };
 
 template <class Work>
-auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Clerk&> {
-    using Answer = std::invoke_result_t<Work&, Clerk&>;
+auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Transactions&> {
+    using Answer = std::invoke_result_t<Work&, Transactions&>;
     struct Job final : WriteJob {
         explicit Job(Work& to_do, std::promise<Answer>& told) : work(&to_do), promise(&told) {}
-        Result<void> apply(Clerk& clerk) override {
-            answer.emplace((*work)(clerk));
+        Result<void> apply(Transactions& transactions) override {
+            answer.emplace((*work)(transactions));
             if (!*answer) return tl::unexpected(answer->error());
             return {};
         }

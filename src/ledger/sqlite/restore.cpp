@@ -114,9 +114,14 @@ Result<KnownGap> read_gap(const std::string& path, const std::string& chain_id, 
 /// What a restore does to the ledger's rows.
 class Restoring {
 public:
-    Restoring(SqliteLedger::Engine& engine, Clerk& clerk, const RestoreOrder& order, const KnownGap& gap,
-              std::int64_t number)
-        : engine_(engine), clerk_(clerk), book_(clerk.book()), order_(order), gap_(gap), number_(number) {}
+    Restoring(SqliteLedger::Engine& engine, Transactions& transactions, const RestoreOrder& order,
+              const KnownGap& gap, std::int64_t number)
+        : engine_(engine),
+          transactions_(transactions),
+          tables_(transactions.tables()),
+          order_(order),
+          gap_(gap),
+          number_(number) {}
 
     Result<void> run() {
         const Past& past = *engine_.past;
@@ -126,7 +131,7 @@ public:
                         past.seen_by.empty() ? "nothing shows what came after it"
                                              : fmt::format("its {} has seen {}", past.seen_by, past.seen),
                         gap_.events, order_.because);
-        if (auto told = book_.record(operator_event("ledger.restored", order_, detail)); !told)
+        if (auto told = tables_.record(operator_event("ledger.restored", order_, detail)); !told)
             return tl::unexpected(std::move(told.error()));
         if (auto held = hold_open_calls(); !held) return held;
         if (auto held = hold_known_calls(); !held) return held;
@@ -139,11 +144,12 @@ public:
 
 private:
     Result<void> open_gap() {
-        auto put =
-            book_.database().prepare("INSERT INTO restores(n, at, events, gap_until) VALUES(?1, ?2, ?3, ?4)");
+        auto put = tables_.database().prepare(
+            "INSERT INTO restores(n, at, events, gap_until) VALUES(?1, ?2, ?3, ?4)");
         if (!put) return tl::unexpected(std::move(put.error()));
-        const base::WallTime until = book_.time().lived() + book_.kept().key_ttl + book_.kept().tombstone_ttl;
-        put->bind(1, number_).bind(2, micros(book_.time().wall()));
+        const base::WallTime until =
+            tables_.time().lived() + tables_.kept().key_ttl + tables_.kept().tombstone_ttl;
+        put->bind(1, number_).bind(2, micros(tables_.time().wall()));
         put->bind(3, static_cast<std::int64_t>(engine_.past->end.events)).bind(4, micros(until));
         auto done = put->run();
         if (!done) return tl::unexpected(std::move(done.error()));
@@ -152,7 +158,7 @@ private:
 
     Result<void> hold_open_calls() {
         for (CallId after{};;) {
-            auto open = book_.calls.open_calls(after, kAtOnce);
+            auto open = tables_.calls.open_calls(after, kAtOnce);
             if (!open) return tl::unexpected(std::move(open.error()));
             for (const StoredCall& call : *open) {
                 after = call.row.call_id;
@@ -165,33 +171,33 @@ private:
 
     Result<void> hold(const StoredCall& call) {
         ++unknown;
-        if (auto set = book_.calls.set_restored(call.row.call_id, number_); !set) return set;
+        if (auto set = tables_.calls.set_restored(call.row.call_id, number_); !set) return set;
         if (is_end(call.row.state)) return {};
         CallRow row = call.row;
         ++row.epoch;
         row.owner = 0;
         row.state = CallState::unknown;
-        row.ended_at = book_.time().wall();
-        auto stored = book_.calls.store(call, row, false, std::nullopt);
+        row.ended_at = tables_.time().wall();
+        auto stored = tables_.calls.store(call, row, false, std::nullopt);
         if (!stored) return tl::unexpected(std::move(stored.error()));
-        auto closed = book_.calls.end_attempt(row, row.attempt, "unknown", row.ended_at);
+        auto closed = tables_.calls.end_attempt(row, row.attempt, "unknown", row.ended_at);
         if (!closed) return closed;
-        auto told = book_.record(event_of_giving_up(row));
+        auto told = tables_.record(event_of_giving_up(row));
         if (!told) return tl::unexpected(std::move(told.error()));
         return {};
     }
 
     Result<void> hold_known_calls() {
         for (const CallRow& row : gap_.calls) {
-            auto there = book_.calls.by_id(row.call_id);
+            auto there = tables_.calls.by_id(row.call_id);
             if (!there) return tl::unexpected(std::move(there.error()));
             if (*there) continue;
             CallRow held = row;
-            held.lived_at = book_.time().lived();
-            auto inserted = book_.calls.insert(held, nullptr);
+            held.lived_at = tables_.time().lived();
+            auto inserted = tables_.calls.insert(held, nullptr);
             if (!inserted) return tl::unexpected(std::move(inserted.error()));
-            if (auto set = book_.calls.set_restored(row.call_id, number_); !set) return set;
-            auto told = book_.record(event_of_giving_up(row));
+            if (auto set = tables_.calls.set_restored(row.call_id, number_); !set) return set;
+            auto told = tables_.record(event_of_giving_up(row));
             if (!told) return tl::unexpected(std::move(told.error()));
             ++unknown;
         }
@@ -205,7 +211,7 @@ private:
             query.state = state;
             query.limit = kAtOnce;
             for (bool more = true; more;) {
-                auto page = book_.approvals.page(query, book_.time().latest());
+                auto page = tables_.approvals.page(query, tables_.time().latest());
                 if (!page) return tl::unexpected(std::move(page.error()));
                 for (const Approval& one : *page) open.push_back(one.id);
                 more = page->size() == kAtOnce;
@@ -215,7 +221,7 @@ private:
         for (const std::string& id : open) {
             AuditEvent event = operator_event("approval.revoked", order_, "The ledger was restored.");
             event.approval_id = id;
-            auto done = clerk_.revoke(id, event);
+            auto done = transactions_.revoke(id, event);
             if (!done) return tl::unexpected(std::move(done.error()));
             if (*done) ++revoked;
         }
@@ -223,8 +229,8 @@ private:
     }
 
     SqliteLedger::Engine& engine_;
-    Clerk& clerk_;
-    Book& book_;
+    Transactions& transactions_;
+    Tables& tables_;
     const RestoreOrder& order_;
     const KnownGap& gap_;
     const std::int64_t number_;
@@ -232,7 +238,7 @@ private:
 
 }  // namespace
 
-Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, const std::string& key,
+Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls, const std::string& key,
                                          const base::Sha256Digest& fingerprint, const StoredCall* standing,
                                          bool spent) {
     if (key.empty() || spent) return std::nullopt;
@@ -250,7 +256,7 @@ Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, con
                 "run again until a person has resolved it.",
             {{"call_id", base::Uuid{standing->row.call_id}.to_string()}});
     }
-    const Book::Gap& gap = book.gap();
+    const Tables::Gap& gap = tables.gap();
     if (gap.has_calls) {
         auto lost = calls.lost_call(fingerprint);
         if (!lost) return tl::unexpected(std::move(lost.error()));
@@ -262,7 +268,7 @@ Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, con
                 {{"call_id", base::Uuid{**lost}.to_string()}});
         }
     }
-    if (gap.until == base::WallTime() || gap.until <= book.time().lived()) return std::nullopt;
+    if (gap.until == base::WallTime() || gap.until <= tables.time().lived()) return std::nullopt;
     return held("The ledger was restored, and the idempotency key '" + key +
                     "' may have been used in the time that was lost: the call may have taken effect. An "
                     "operator lets keys in that are not known: callgate ledger restore --accept-new-keys.",
@@ -291,7 +297,7 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& 
     const Past& past = *engine.past;
     const bool behind = past.verdict == Past::Verdict::rolled_back;
     const bool elsewhere = past.verdict == Past::Verdict::moved;
-    const bool gap_is_open = engine.book->gap().until > engine.book->time().lived();
+    const bool gap_is_open = engine.tables->gap().until > engine.tables->time().lived();
     if (order.moved && behind) return tl::unexpected(refusal_of(past, engine.question));
     const bool restores = !order.moved && (behind || elsewhere || order.anyway);
     const bool ends_gap = order.accept_new_keys && (restores || gap_is_open);
@@ -320,27 +326,28 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& 
     std::uint64_t unknown = 0;
     std::uint64_t revoked = 0;
     std::string note;
-    auto done = engine.write([&](Clerk& clerk) -> Result<bool> {
+    auto done = engine.write([&](Transactions& transactions) -> Result<bool> {
         if (restores) {
             auto before = engine.database.integer_of("SELECT coalesce(max(n), 0) FROM restores");
             if (!before) return tl::unexpected(std::move(before.error()));
-            Restoring restoring(engine, clerk, order, gap, *before + 1);
+            Restoring restoring(engine, transactions, order, gap, *before + 1);
             if (auto ran = restoring.run(); !ran) return tl::unexpected(std::move(ran.error()));
             unknown = restoring.unknown;
             revoked = restoring.revoked;
         } else if (order.moved) {
-            auto told = clerk.book().record(operator_event("ledger.moved", order, order.because));
+            auto told = transactions.tables().record(operator_event("ledger.moved", order, order.because));
             if (!told) return tl::unexpected(std::move(told.error()));
         }
         if (ends_gap) {
             if (auto ended = engine.database.execute("UPDATE restores SET gap_until = 0"); !ended)
                 return tl::unexpected(std::move(ended.error()));
-            auto told = clerk.book().record(operator_event("ledger.gap_ended", order, order.because));
+            auto told =
+                transactions.tables().record(operator_event("ledger.gap_ended", order, order.because));
             if (!told) return tl::unexpected(std::move(told.error()));
         }
         if (auto put = engine.put_meta("mark_dir", engine.question.mark_directory); !put)
             return tl::unexpected(std::move(put.error()));
-        auto signed_now = engine.notary->sign(clerk.book());
+        auto signed_now = engine.checkpoints->sign(transactions.tables());
         if (!signed_now) return tl::unexpected(std::move(signed_now.error()));
         note = std::move(*signed_now);
         return true;
@@ -352,7 +359,7 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& 
         AnchorFile anchor(*engine.options.files, engine.options.anchor_file);
         if (auto taken = anchor.submit(note); !taken) return tl::unexpected(std::move(taken.error()));
     }
-    const ChainHead& head = engine.book->chain().head();
+    const ChainHead& head = engine.tables->chain().head();
     auto mark = HeadMark::make(*engine.options.files, *engine.options.rng, engine.question.mark_directory,
                                engine.chain_id(), engine.question.place, past.mark.value_or(MarkRecord()),
                                {head.size(), head.hash});

@@ -22,7 +22,7 @@
 #include <callgate/json.h>
 
 #include "ledger/call_row.h"
-#include "ledger/sqlite/book.h"
+#include "ledger/sqlite/tables.h"
 
 namespace callgate::ledger {
 
@@ -44,7 +44,7 @@ struct RestoreOrder {
 
 /// Why a claim of this key must not run, if what was lost in a restore is the reason. `standing`: what is
 /// under the key, or null.
-Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, const std::string& key,
+Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls, const std::string& key,
                                          const base::Sha256Digest& fingerprint, const StoredCall* standing,
                                          bool spent);
 

@@ -92,7 +92,8 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const std::string& key, const
             if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
             spent = *tombstone;
         }
-        auto lost = lost_in_gap(*engine.book, reader.calls, key, fingerprint, call ? &*call : nullptr, spent);
+        auto lost =
+            lost_in_gap(*engine.tables, reader.calls, key, fingerprint, call ? &*call : nullptr, spent);
         if (!lost) return tl::unexpected(std::move(lost.error()));
         if (*lost) return tl::unexpected(std::move(**lost));
         reply.verdict =

@@ -165,7 +165,8 @@ Result<Object> SqliteLedger::collect() {
     constexpr std::size_t kAtOnce = 500;
     std::int64_t all = 0;
     for (;;) {
-        const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
+        const auto done =
+            engine_->write([](Transactions& transactions) { return transactions.collect(kAtOnce); });
         if (!done) return tl::unexpected(done.error());
         all += *done;
         if (*done == 0) break;
@@ -196,7 +197,8 @@ Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
 }
 
 Result<std::string> SqliteLedger::checkpoint() {
-    auto signed_now = engine_->write([this](Clerk& clerk) { return engine_->notary->sign(clerk.book()); });
+    auto signed_now = engine_->write(
+        [this](Transactions& transactions) { return engine_->checkpoints->sign(transactions.tables()); });
     if (!signed_now) return signed_now;
     if (!signed_now->empty()) return signed_now;
     auto reader = read_audit();
@@ -214,11 +216,11 @@ Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::s
     facts.call_id = call_id;
     facts.principal = by;
     const AuditEvent event(facts);
-    return engine_->write([&](Clerk& clerk) -> Result<std::uint64_t> {
+    return engine_->write([&](Transactions& transactions) -> Result<std::uint64_t> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_erase");
-        auto gone = clerk.book().audit.erase(call_id);
+        auto gone = transactions.tables().audit.erase(call_id);
         if (!gone) return tl::unexpected(std::move(gone.error()));
-        auto number = clerk.book().record(event);
+        auto number = transactions.tables().record(event);
         if (!number) return tl::unexpected(std::move(number.error()));
         CALLGATE_FAILPOINT_RETURN("ledger.after_erase");
         return static_cast<std::uint64_t>(*gone);
@@ -236,12 +238,12 @@ Result<std::optional<std::string>> SqliteLedger::operator_key(uid_t uid) {
 }
 
 Result<void> SqliteLedger::set_operator_key(uid_t uid, std::string_view vkey, AuditEvent& event) {
-    auto done = engine_->write([&](Clerk& clerk) -> Result<bool> {
-        auto number = clerk.book().record(event);
+    auto done = engine_->write([&](Transactions& transactions) -> Result<bool> {
+        auto number = transactions.tables().record(event);
         if (!number) return tl::unexpected(std::move(number.error()));
         event.sequence = *number;
-        auto pinned = OperatorTable(clerk.book().database(), *engine_->key)
-                          .pin(uid, vkey, clerk.book().time().wall(), *number);
+        auto pinned = OperatorTable(transactions.tables().database(), *engine_->key)
+                          .pin(uid, vkey, transactions.tables().time().wall(), *number);
         if (!pinned) return tl::unexpected(std::move(pinned.error()));
         return true;
     });
@@ -257,24 +259,24 @@ Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {
     facts.principal = by;
     const AuditEvent event(facts);
     std::optional<AuditSigner::Rotation> rotation;
-    auto rotated = engine_->write([&](Clerk& clerk) -> Result<bool> {
+    auto rotated = engine_->write([&](Transactions& transactions) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_rotation");
         if (!rotation) {
-            auto prepared = engine_->notary->signer().prepare_rotation();
+            auto prepared = engine_->checkpoints->signer().prepare_rotation();
             if (!prepared) return tl::unexpected(std::move(prepared.error()));
             rotation = std::move(*prepared);
         }
         KeyNames keys;
         keys.key = rotation->key;
         keys.old_key = rotation->old_key;
-        auto number = clerk.book().record(event, keys);
+        auto number = transactions.tables().record(event, keys);
         if (!number) return tl::unexpected(std::move(number.error()));
-        auto put = clerk.book().database().prepare(
+        auto put = transactions.tables().database().prepare(
             "INSERT OR REPLACE INTO meta(name, value) VALUES('audit_key', ?1)");
         if (!put) return tl::unexpected(std::move(put.error()));
         auto done = put->bind(1, rotation->key).run();
         if (!done) return tl::unexpected(std::move(done.error()));
-        engine_->notary->rotates();
+        engine_->checkpoints->rotates();
         CALLGATE_FAILPOINT_RETURN("ledger.after_rotation");
         return true;
     });

@@ -12,7 +12,7 @@
 
 #include "base/ids.h"
 #include "ledger/digest.h"
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 namespace callgate::ledger {
 
@@ -30,7 +30,7 @@ public:
     Step(Database& connection, const WorkProgress& progress)
         : connection_(connection),
           progress_(progress),
-          overseer_(connection.raw(), [this] { return goes_on(); }) {
+          interrupter_(connection.raw(), [this] { return goes_on(); }) {
         const auto stop = [](void* self) { return static_cast<Step*>(self)->goes_on() ? 0 : 1; };
         sqlite3_progress_handler(connection.raw(), kInstructions, stop, this);
     }
@@ -57,7 +57,7 @@ private:
     std::atomic<std::uint64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;
-    Overseer overseer_;  // goes first
+    CheckInterrupter interrupter_;  // goes first
 };
 
 /// Every call, outcome and approval can be read, and is found under its own key.

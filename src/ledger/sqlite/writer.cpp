@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr std::chrono::milliseconds kMoreToDo{50};
-constexpr std::size_t kFew = 3;  // jobs in a commit: told here; for one caller the bell would be a detour
+constexpr std::size_t kFew =
+    3;  // jobs in a commit: told here; for one caller another thread would be a detour
 
 std::string_view reason_of(const Error& error) noexcept {
     const auto* found = error.details.if_contains("reason");
@@ -66,8 +67,8 @@ public:
     ChoreJob(const Writer::Chore& chore, std::function<void()> on_more)
         : chore_(chore), on_more_(std::move(on_more)) {}
 
-    Result<void> apply(Clerk& clerk) override {
-        auto more = chore_(clerk);
+    Result<void> apply(Transactions& transactions) override {
+        auto more = chore_(transactions);
         if (!more) return tl::unexpected(std::move(more.error()));
         more_ = *more;
         return {};
@@ -84,15 +85,16 @@ private:
 
 }  // namespace
 
-Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion, Chore chore)
-    : clerk_(clerk),
+Writer::Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit, Companion* companion,
+               Chore chore)
+    : transactions_(transactions),
       options_(with_watch(std::move(options))),
       on_commit_(std::move(on_commit)),
       chore_(std::move(chore)),
       companion_(companion),
       chore_due_(std::chrono::steady_clock::now() + options_.chore_every) {
     sqlite3_wal_hook(
-        clerk_.book().database().raw(),
+        transactions_.tables().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
             auto& writer = *static_cast<Writer*>(self);
             const std::lock_guard lock(writer.mutex_);
@@ -105,7 +107,7 @@ Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companio
 
 Writer::~Writer() {
     stop();
-    sqlite3_wal_hook(clerk_.book().database().raw(), nullptr, nullptr);
+    sqlite3_wal_hook(transactions_.tables().database().raw(), nullptr, nullptr);
 }
 
 void Writer::stop() {
@@ -279,9 +281,9 @@ void Writer::commit(Jobs& jobs) {
         std::size_t culprit = kNone;
         const auto done = attempt(jobs, culprit);
         if (done) break;
-        Book& book = clerk_.book();
-        if (book.database().in_transaction()) (void)book.database().execute("ROLLBACK");
-        book.undo();
+        Tables& tables = transactions_.tables();
+        if (tables.database().in_transaction()) (void)tables.database().execute("ROLLBACK");
+        tables.undo();
         if (companion_ != nullptr) companion_->committed(false);
         if (culprit == kNone || concerns_the_disk(done.error()) || ends_all(done.error())) {
             failed(jobs, done.error());
@@ -291,7 +293,7 @@ void Writer::commit(Jobs& jobs) {
         jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(culprit));
     }
     if (companion_ != nullptr) companion_->committed(true);
-    Book::News news = std::exchange(clerk_.book().news(), {});
+    Tables::Notifications notifications = std::exchange(transactions_.tables().notifications(), {});
     {
         const std::lock_guard lock(mutex_);
         set_trouble(std::nullopt);
@@ -302,9 +304,9 @@ void Writer::commit(Jobs& jobs) {
         counts_.largest_batch = std::max<std::uint64_t>(counts_.largest_batch, jobs.size());
     }
     taken_count_ = 0;
-    if (on_commit_) on_commit_(std::move(news));
+    if (on_commit_) on_commit_(std::move(notifications));
     if (jobs.size() > kFew) {
-        bell_.ring(std::move(jobs));
+        notifier_.notify(std::move(jobs));
     } else {
         for (auto& job : jobs) job->finish(nullptr);
     }
@@ -317,33 +319,33 @@ std::optional<Error> Writer::ended() const {
 }
 
 Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
-    Book& book = clerk_.book();
-    book.begin();
+    Tables& tables = transactions_.tables();
+    tables.begin();
     CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
-    if (auto begun = book.start_transaction(); !begun) return begun;
+    if (auto begun = tables.start_transaction(); !begun) return begun;
     if (jobs.empty() && taken_count_ == 0 && trouble()) {
         // Only something written shows whether there is room again.
-        auto written = book.database().execute(
+        auto written = tables.database().execute(
             "INSERT OR REPLACE INTO meta(name, value) VALUES('probe', hex(randomblob(8)))");
         if (!written) return written;
     }
     for (std::size_t i = 0; i < taken_count_; ++i) {
-        auto number = book.record(taken_[i].facts());
+        auto number = tables.record(taken_[i].facts());
         if (!number) return tl::unexpected(std::move(number.error()));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        if (auto applied = jobs[i]->apply(clerk_); !applied) {
+        if (auto applied = jobs[i]->apply(transactions_); !applied) {
             culprit = i;
             return applied;
         }
     }
     if (companion_ != nullptr) {
-        if (auto ready = companion_->before_commit(clerk_); !ready) return ready;
+        if (auto ready = companion_->before_commit(transactions_); !ready) return ready;
     }
-    if (auto stored = book.store_end(); !stored) return stored;
+    if (auto stored = tables.store_end(); !stored) return stored;
     CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
-    if (auto done = book.commit(); !done) return done;
-    book.committed();
+    if (auto done = tables.commit(); !done) return done;
+    tables.committed();
     if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
         // It is on the disk, and the writer does not know: as after a failed sync.
         Error error = base::injected_error("ledger.after_commit", *action);
@@ -384,8 +386,8 @@ void Writer::tend_wal() {
         const bool busy = !waiting_.empty() || last_batch_ > kFew;
         if (busy && counts_.wal_pages < options_.checkpoint_pages_max) return;
     }
-    sqlite3* raw = clerk_.book().database().raw();
-    clerk_.book().log_moved();
+    sqlite3* raw = transactions_.tables().database().raw();
+    transactions_.tables().log_moved();
     int code = SQLITE_OK;
     if (CALLGATE_FAILPOINT_ACTION("ledger.before_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
     if (code == SQLITE_OK)

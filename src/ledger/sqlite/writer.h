@@ -15,8 +15,8 @@
 // has come back; how calls under way have ended is taken, and written then. What waits is bounded, in number
 // and bytes.
 //
-// Threads: may be used from any thread. finish() of a job runs on the writer's thread or the bell's and must
-// be quick.
+// Threads: may be used from any thread. finish() of a job runs on the writer's thread or the notifier's and
+// must be quick.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@
 
 #include "base/clock.h"
 #include "ledger/packed_event.h"
-#include "ledger/sqlite/bell.h"
-#include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/transactions.h"
+#include "ledger/sqlite/waiter_notifier.h"
 
 namespace callgate::ledger {
 
@@ -46,7 +46,7 @@ class WriteJob {
 public:
     virtual ~WriteJob() = default;
     /// Inside the transaction; run again from the start if that has to begin anew.
-    virtual Result<void> apply(Clerk& clerk) = 0;
+    virtual Result<void> apply(Transactions& transactions) = 0;
     /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
     virtual void finish(const Error* error) = 0;
     /// It tells how something ended that is on the record already: never refused because too much waits.
@@ -78,22 +78,22 @@ struct WriterOptions {
 class Writer {
 public:
     /// Told on the writer's thread after each commit, before the jobs are.
-    using OnCommit = std::function<void(Book::News&& news)>;
+    using OnCommit = std::function<void(Tables::Notifications&& notifications)>;
     /// What the writer does in each transaction that has something new on the record, before it commits
     /// (signed checkpoints), and how long until it wants to be asked though nothing happened.
     class Companion {
     public:
         virtual ~Companion() = default;
-        virtual Result<void> before_commit(Clerk& clerk) = 0;
+        virtual Result<void> before_commit(Transactions& transactions) = 0;
         virtual void committed(bool done) = 0;
         virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
     };
 
     /// What is given must outlive this. `chore` is done every `chore_every`, and again a moment later while
     /// it says that there is more to do; if it fails, nothing else does.
-    using Chore = std::function<Result<bool>(Clerk&)>;
-    Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr,
-           Chore chore = nullptr);
+    using Chore = std::function<Result<bool>(Transactions&)>;
+    Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
+           Companion* companion = nullptr, Chore chore = nullptr);
     ~Writer();
 
     /// False: refused, and finish() has been called with the reason.
@@ -109,7 +109,7 @@ public:
     std::optional<std::chrono::nanoseconds> hung_for() const noexcept;
     /// On one of its threads, which must not wait for it.
     bool on_this_thread() const noexcept {
-        return thread_.get_id() == std::this_thread::get_id() || bell_.on_this_thread();
+        return thread_.get_id() == std::this_thread::get_id() || notifier_.on_this_thread();
     }
 
     /// Writes what waits, then ends. Further jobs are refused.
@@ -149,7 +149,7 @@ private:
 
     static constexpr std::int64_t kNotAtWork = std::numeric_limits<std::int64_t>::min();
 
-    Clerk& clerk_;
+    Transactions& transactions_;
     const WriterOptions options_;
     const OnCommit on_commit_;
     const Chore chore_;
@@ -175,7 +175,7 @@ private:
     Jobs left_over_;  // the writer's own, like the following
     Events taken_;
     std::size_t taken_count_ = 0;
-    Bell bell_;
+    WaiterNotifier notifier_;
     std::thread thread_;
 };
 

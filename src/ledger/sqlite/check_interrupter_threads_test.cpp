@@ -1,4 +1,4 @@
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 #include <atomic>
 #include <fstream>
@@ -18,21 +18,21 @@ namespace {
 constexpr const char* kEndless =
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
 
-TEST(Overseer, EndsWhatIsNotWantedAnyMoreAndWhatIsBegunAfterwards) {
+TEST(CheckInterrupter, EndsWhatIsNotWantedAnyMoreAndWhatIsBegunAfterwards) {
     const os::ScratchDir scratch;
     Database database = Database::open(scratch.file("db"), Access::read_write).value();
     std::atomic<int> asked{0};
-    const Overseer overseer(database.raw(), [&] { return ++asked < 3; });
+    const CheckInterrupter interrupter(database.raw(), [&] { return ++asked < 3; });
     EXPECT_FALSE(database.integer_of(kEndless));
     EXPECT_GE(asked, 3);
     EXPECT_FALSE(database.integer_of(kEndless));
 }
 
-TEST(Overseer, LeavesWhatIsWantedAlone) {
+TEST(CheckInterrupter, LeavesWhatIsWantedAlone) {
     const os::ScratchDir scratch;
     Database database = Database::open(scratch.file("db"), Access::read_write).value();
-    Overseer overseer(database.raw(), [] { return true; });
-    overseer.look();
+    CheckInterrupter interrupter(database.raw(), [] { return true; });
+    interrupter.look();
     EXPECT_EQ(database.integer_of("SELECT 7"), 7);
 }
 
@@ -75,7 +75,7 @@ void store_large_outcome(Desk& desk) {
     ASSERT_FALSE(desk.open());
 }
 
-TEST(Overseer, ACheckIsCalledOffInTheMidstOfTheBTrees) {
+TEST(CheckInterrupter, ACheckIsCalledOffInTheMidstOfTheBTrees) {
     Desk desk;
     Hold hold;
     const pid_t self = ::gettid();
@@ -101,7 +101,7 @@ TEST(Overseer, ACheckIsCalledOffInTheMidstOfTheBTrees) {
     EXPECT_GT(hold.reads, kManyReads);
 }
 
-TEST(Overseer, ClosingDoesNotWaitForTheCheckOfALargeFile) {
+TEST(CheckInterrupter, ClosingDoesNotWaitForTheCheckOfALargeFile) {
     Desk desk;
     store_large_outcome(desk);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());

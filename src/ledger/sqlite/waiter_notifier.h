@@ -1,7 +1,7 @@
 // Tells many callers that their work is done, beside the thread that did it: waking one costs a few
 // microseconds, and the writer has better things to do with 64 of them. What it told is let go here, too.
 //
-// Threads: ring() from one thread; finish() of what is told runs on the bell's.
+// Threads: notify() from one thread; finish() of what is told runs on the notifier's.
 #pragma once
 
 #include <condition_variable>
@@ -14,16 +14,16 @@ namespace callgate::ledger {
 
 class WriteJob;
 
-class Bell {
+class WaiterNotifier {
 public:
     using Jobs = std::vector<std::unique_ptr<WriteJob>>;
 
-    Bell();
+    WaiterNotifier();
     /// When all have been told.
-    ~Bell();
+    ~WaiterNotifier();
 
     /// Those of one commit, which is on the disk.
-    void ring(Jobs&& jobs);
+    void notify(Jobs&& jobs);
     bool on_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
 private:

@@ -1,4 +1,4 @@
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 #include <chrono>
 #include <utility>
@@ -11,10 +11,10 @@ constexpr std::chrono::milliseconds kPause{20};
 
 }  // namespace
 
-Overseer::Overseer(sqlite3* connection, std::function<bool()> wanted)
+CheckInterrupter::CheckInterrupter(sqlite3* connection, std::function<bool()> wanted)
     : connection_(connection), wanted_(std::move(wanted)), thread_([this] { watch(); }) {}
 
-Overseer::~Overseer() {
+CheckInterrupter::~CheckInterrupter() {
     {
         const std::lock_guard lock(mutex_);
         ended_ = true;
@@ -23,13 +23,13 @@ Overseer::~Overseer() {
     thread_.join();
 }
 
-void Overseer::look() {
+void CheckInterrupter::look() {
     const std::lock_guard lock(mutex_);
     if (!wanted_()) sqlite3_interrupt(connection_);
 }
 
 // Again and again: an interrupt is forgotten when the next statement begins.
-void Overseer::watch() {
+void CheckInterrupter::watch() {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, kPause, [this] { return ended_; })) {
         if (!wanted_()) sqlite3_interrupt(connection_);

@@ -1,4 +1,4 @@
-#include "ledger/sqlite/bell.h"
+#include "ledger/sqlite/waiter_notifier.h"
 
 #include <utility>
 
@@ -8,9 +8,9 @@
 
 namespace callgate::ledger {
 
-Bell::Bell() : thread_([this] { run(); }) {}
+WaiterNotifier::WaiterNotifier() : thread_([this] { run(); }) {}
 
-Bell::~Bell() {
+WaiterNotifier::~WaiterNotifier() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -19,13 +19,13 @@ Bell::~Bell() {
     thread_.join();
 }
 
-void Bell::ring(Jobs&& jobs) {
+void WaiterNotifier::notify(Jobs&& jobs) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(jobs));
     if (asleep_) wanted_.notify_one();
 }
 
-void Bell::run() {
+void WaiterNotifier::run() {
     const base::OurThread ours;
     std::unique_lock lock(mutex_);
     for (;;) {

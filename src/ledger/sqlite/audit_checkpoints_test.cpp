@@ -7,7 +7,7 @@
 namespace callgate::ledger::testing {
 namespace {
 
-TEST(Notary, EveryStartGoesOnWithTheLogOfTheLast) {
+TEST(AuditCheckpoints, EveryStartGoesOnWithTheLogOfTheLast) {
     Desk desk;
     for (std::uint64_t start = 1; start <= 3; ++start) {
         ASSERT_FALSE(desk.open());
@@ -21,7 +21,7 @@ TEST(Notary, EveryStartGoesOnWithTheLogOfTheLast) {
     EXPECT_EQ(std::ranges::count(types, "ledger.opened"), 2);
 }
 
-TEST(Notary, ACheckpointInTheCommitOfARotationWaitsForBothKeys) {
+TEST(AuditCheckpoints, ACheckpointInTheCommitOfARotationWaitsForBothKeys) {
     Desk desk;
     ASSERT_FALSE(desk.open());
     Holding holding;

@@ -1,4 +1,4 @@
-#include "ledger/sqlite/book.h"
+#include "ledger/sqlite/tables.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace callgate::ledger {
 
-Result<void> Book::prepare() {
+Result<void> Tables::prepare() {
     if (auto ready = calls.prepare(Access::read_write); !ready) return ready;
     if (auto ready = approvals.prepare(Access::read_write); !ready) return ready;
     if (auto ready = audit.prepare(); !ready) return ready;
@@ -16,7 +16,7 @@ Result<void> Book::prepare() {
     return all.done();
 }
 
-Result<void> Book::store_end() {
+Result<void> Tables::store_end() {
     if (sqlite3_total_changes64(database_->raw()) == changes_before_) return {};
     if (auto stored = store_nodes(); !stored) return stored;
     if (!log_is_marked_) {
@@ -26,12 +26,12 @@ Result<void> Book::store_end() {
     return tally.store(AuditPlace(chain_.head()));
 }
 
-Result<void> Book::store_nodes() {
+Result<void> Tables::store_nodes() {
     const Tally::NotCounted uncounted(tally);
     return audit.append(chain_.take_nodes());
 }
 
-Result<void> Book::store_clocks() {
+Result<void> Tables::store_clocks() {
     auto put = database_->prepare(
         "INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1), ('latest', ?2), ('clocks', ?3)");
     if (!put) return tl::unexpected(std::move(put.error()));
@@ -42,7 +42,7 @@ Result<void> Book::store_clocks() {
     return {};
 }
 
-Result<bool> Book::make_room_for_approval() {
+Result<bool> Tables::make_room_for_approval() {
     constexpr std::chrono::seconds kBetweenCounts{1};  // those that expire meanwhile can wait
     if (open_approvals_ >= kept_.max_open_approvals) {
         const base::WallTime now = time_->latest();
@@ -57,7 +57,7 @@ Result<bool> Book::make_room_for_approval() {
     return true;
 }
 
-Result<std::uint64_t> Book::record(const PreparedEvent& event) {
+Result<std::uint64_t> Tables::record(const PreparedEvent& event) {
     const bool timed = event.at != std::chrono::system_clock::time_point();
     const ChainedEvent chained =
         chain_.append(event.text, timed ? event.at : time_->wall(), time_->since_start());
@@ -66,12 +66,12 @@ Result<std::uint64_t> Book::record(const PreparedEvent& event) {
     return chained.sequence;
 }
 
-Result<std::uint64_t> Book::record(const AuditFacts& event, const KeyNames& keys) {
+Result<std::uint64_t> Tables::record(const AuditFacts& event, const KeyNames& keys) {
     return record(PreparedEvent(chain_, *key_, chain_.rng(), event, {}, keys));
 }
 
 template <class Event>
-Result<std::uint64_t> Book::record_all(const std::vector<Event>& events) {
+Result<std::uint64_t> Tables::record_all(std::span<const Event> events) {
     std::uint64_t first = 0;
     for (const Event& event : events) {
         auto number = record(event);
@@ -81,7 +81,7 @@ Result<std::uint64_t> Book::record_all(const std::vector<Event>& events) {
     return first;
 }
 
-template Result<std::uint64_t> Book::record_all(const std::vector<PreparedEvent>&);
-template Result<std::uint64_t> Book::record_all(const std::vector<AuditEvent>&);
+template Result<std::uint64_t> Tables::record_all(std::span<const PreparedEvent>);
+template Result<std::uint64_t> Tables::record_all(std::span<const AuditEvent>);
 
 }  // namespace callgate::ledger

@@ -15,14 +15,14 @@
 
 namespace callgate::ledger {
 
-class Overseer {
+class CheckInterrupter {
 public:
     /// Asks `wanted` some dozens of times a second. Once it says no, what the connection does is interrupted,
     /// and what it begins later, too. The connection must stay open for as long as this lives.
-    Overseer(sqlite3* connection, std::function<bool()> wanted);
-    ~Overseer();
-    Overseer(const Overseer&) = delete;
-    Overseer& operator=(const Overseer&) = delete;
+    CheckInterrupter(sqlite3* connection, std::function<bool()> wanted);
+    ~CheckInterrupter();
+    CheckInterrupter(const CheckInterrupter&) = delete;
+    CheckInterrupter& operator=(const CheckInterrupter&) = delete;
 
     /// Asks now.
     void look();

@@ -17,25 +17,25 @@
 
 namespace callgate::ledger {
 
-class Notary final : public Writer::Companion {
+class AuditCheckpoints final : public Writer::Companion {
 public:
     /// After a checkpoint is on the disk: for those who keep a copy elsewhere. Must be quick.
     using OnCheckpoint = std::function<void(const std::string& note, std::uint64_t size)>;
 
     /// `time` must outlive this.
-    Notary(AuditSigner signer, std::uint64_t signed_size, const LedgerTime& time)
+    AuditCheckpoints(AuditSigner signer, std::uint64_t signed_size, const LedgerTime& time)
         : signer_(std::move(signer)), signed_size_(signed_size), watch_(time) {}
 
     /// So long is the log on the disk: what is unsigned of it is signed when its time has come.
     void found(std::uint64_t size) noexcept { seen_size_ = size; }
 
-    Result<void> before_commit(Clerk& clerk) override;
+    Result<void> before_commit(Transactions& transactions) override;
     void committed(bool done) override;
     std::optional<std::chrono::nanoseconds> wakes_in() override;
 
     /// Signs now whatever is unsigned. The note, "" if there is nothing new, or the transaction changes the
     /// key. Inside a transaction.
-    Result<std::string> sign(Book& book);
+    Result<std::string> sign(Tables& tables);
 
     AuditSigner& signer() noexcept { return signer_; }
     /// A rotation's event is part of the transaction.
