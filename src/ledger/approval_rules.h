@@ -96,7 +96,7 @@ bool is_tampered(const Error& error);
 bool same_voter(const Vote& one, const Vote& other) noexcept;
 
 /// Without surrounding spaces and without the mark of who decides as a user of the operating system
-/// (control/asker.h): `ada` for ` User: ada`.
+/// (control/control_user.h): `ada` for ` User: ada`.
 std::string_view bare_name(std::string_view name) noexcept;
 
 /// The same person: compared without surrounding spaces and without ASCII case. `user:ada`, as who decides

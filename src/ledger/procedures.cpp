@@ -251,8 +251,8 @@ Result<void> open_approval(RowStore& store, Approval asked, const base::Sha256Di
     CALLGATE_TRY_ASSIGN(const RowStore::FoundApproval open, store.find_open_approval(asked, fingerprint));
     if (!open.tampered_id.empty()) {
         // Nobody is kept waiting by what somebody did to the store: it is recorded, and a new one is opened.
-        const auto asker = base::parse_uuid(asked.call_id);
-        CALLGATE_TRY(record_tampering(store, open.tampered_id, asker ? asker->bytes : CallId{}));
+        const auto caller = base::parse_uuid(asked.call_id);
+        CALLGATE_TRY(record_tampering(store, open.tampered_id, caller ? caller->bytes : CallId{}));
     }
     Approval* const stale = open.approval;
     if (stale != nullptr && can_join(*stale, asked.binding)) {

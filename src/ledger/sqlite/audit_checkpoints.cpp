@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "ledger/own_events.h"
 
 namespace callgate::ledger {
@@ -12,26 +13,23 @@ Result<std::string> AuditCheckpoints::sign(Tables& tables) {
     // A rotation is committed before the first checkpoint that both keys sign.
     if (size == signed_size_ || rotating_) return std::string();
     std::string note = signer_.sign(size, tables.chain().root());
-    if (auto stored = tables.audit.add_checkpoint(size, note); !stored)
-        return tl::unexpected(std::move(stored.error()));
-    if (auto stored = tables.store_clocks(); !stored) return tl::unexpected(std::move(stored.error()));
+    CALLGATE_TRY(tables.audit.add_checkpoint(size, note));
+    CALLGATE_TRY(tables.store_clocks());
     pending_size_ = size;
     pending_note_ = note;
     return note;
 }
 
-Result<void> AuditCheckpoints::before_commit(Transactions& transactions) {
+Result<void> AuditCheckpoints::before_commit(Tables& tables) {
     if (const auto jump = watch_.look()) {
-        auto told = transactions.tables().record(event_of_clock_jump(*jump));
-        if (!told) return tl::unexpected(std::move(told.error()));
+        CALLGATE_TRY(tables.record(event_of_clock_jump(*jump)));
     }
-    const std::uint64_t size = transactions.tables().chain().head().size();
+    const std::uint64_t size = tables.chain().head().size();
     seen_size_ = size;
     const bool due = size >= signed_size_ + kEvents ||
                      (size > signed_size_ && std::chrono::steady_clock::now() >= last_ + kInterval);
     if (!due || pending_size_ == size) return {};
-    auto note = sign(transactions.tables());
-    if (!note) return tl::unexpected(std::move(note.error()));
+    CALLGATE_TRY(sign(tables));
     return {};
 }
 

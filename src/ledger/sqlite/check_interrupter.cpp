@@ -16,7 +16,7 @@ CheckInterrupter::CheckInterrupter(sqlite3* connection, std::function<bool()> wa
 
 CheckInterrupter::~CheckInterrupter() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         ended_ = true;
     }
     changed_.notify_all();
@@ -24,14 +24,14 @@ CheckInterrupter::~CheckInterrupter() {
 }
 
 void CheckInterrupter::look() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!wanted_()) sqlite3_interrupt(connection_);
 }
 
 // Again and again: an interrupt is forgotten when the next statement begins.
 void CheckInterrupter::watch() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kPause, [this] { return ended_; })) {
+    base::MutexLock lock(mutex_);
+    while (!changed_.wait_for(lock, kPause, [this]() CALLGATE_REQUIRES(mutex_) { return ended_; })) {
         if (!wanted_()) sqlite3_interrupt(connection_);
     }
 }

@@ -1,17 +1,17 @@
-// Ends what a connection is doing once nobody wants it any more.
+// Interrupts what a connection is doing once nobody wants it any more.
 //
-// A progress handler is not enough: SQLite asks it between its instructions, and the walk through all b-trees
-// of a file is a single one. In there only an interrupt from another thread is heard.
+// A progress handler is not enough: SQLite calls it between its instructions, and the walk through all
+// b-trees of a file is a single one. Only an interrupt from another thread ends that.
 //
 // Threads: `wanted` is called on a thread of this object's own and by whoever calls look(), one at a time.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include <sqlite3.h>
+
+#include "base/mutex.h"
 
 namespace callgate::ledger {
 
@@ -32,9 +32,9 @@ private:
 
     sqlite3* const connection_;
     const std::function<bool()> wanted_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool ended_ = false;
+    base::Mutex mutex_;
+    base::CondVar changed_;
+    bool ended_ CALLGATE_GUARDED_BY(mutex_) = false;
     std::thread thread_;
 };
 

@@ -67,25 +67,25 @@ struct Hold {
 };
 
 /// In the file, and not in the log any more: the writer has no reason to read it.
-void store_large_outcome(Desk& desk) {
-    ASSERT_FALSE(desk.open());
-    ASSERT_FALSE(desk.claim(1, "k1").error);
-    const SettleReply reply = desk.settle_with(1, Value(std::string(8u << 20, 'x')));
+void store_large_outcome(DurableLedger& durable) {
+    ASSERT_FALSE(durable.open());
+    ASSERT_FALSE(durable.claim(1, "k1").error);
+    const SettleReply reply = durable.settle_with(1, Value(std::string(8u << 20, 'x')));
     ASSERT_FALSE(reply.error) << reply.error->message;
-    ASSERT_FALSE(desk.open());
+    ASSERT_FALSE(durable.open());
 }
 
 TEST(CheckInterrupter, ACheckIsCalledOffInTheMidstOfTheBTrees) {
-    Desk desk;
+    DurableLedger durable;
     Hold hold;
     const pid_t self = ::gettid();
-    desk.vfs.before_read = [&] {
+    durable.vfs.before_read = [&] {
         if (::gettid() == self) hold.before_read();
     };
-    store_large_outcome(desk);
+    store_large_outcome(durable);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
     hold.armed = true;
-    const auto called_off = desk.ledger->check([&](std::uint64_t, std::uint64_t) {
+    const auto called_off = durable.ledger->check([&](std::uint64_t, std::uint64_t) {
         if (hold.reads < kWalking) return true;
         hold.calls_off = ::gettid();
         return false;
@@ -95,15 +95,15 @@ TEST(CheckInterrupter, ACheckIsCalledOffInTheMidstOfTheBTrees) {
     EXPECT_LT(hold.reads, kFewReads);
 
     hold.reads = kWalking;  // nobody is held any more
-    const auto whole = desk.ledger->check({});
+    const auto whole = durable.ledger->check({});
     ASSERT_TRUE(whole);
     EXPECT_EQ(whole->at("ok"), true);
     EXPECT_GT(hold.reads, kManyReads);
 }
 
 TEST(CheckInterrupter, ClosingDoesNotWaitForTheCheckOfALargeFile) {
-    Desk desk;
-    store_large_outcome(desk);
+    DurableLedger durable;
+    store_large_outcome(durable);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
 
     Hold hold;
@@ -114,9 +114,9 @@ TEST(CheckInterrupter, ClosingDoesNotWaitForTheCheckOfALargeFile) {
     };
     hold.armed = true;
     SqliteOptions options;
-    options.directory = left_behind(desk);
+    options.directory = left_behind(durable);
     options.watch_past = false;
-    options.clock = desk.clock;
+    options.clock = durable.clock;
     options.check_at_once_below = 0;
     options.vfs = vfs.name();
     auto next = SqliteLedger::open(std::move(options));

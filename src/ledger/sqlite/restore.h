@@ -26,7 +26,7 @@
 
 namespace callgate::ledger {
 
-struct RestoreOrder {
+struct RestoreRequest {
     bool moved = false;            ///< it is the newest, at another place: nothing was lost
     bool accept_new_keys = false;  ///< keys that are not known may run from now on
     bool anyway = false;           ///< though neither mark nor anchor shows that anything was lost
@@ -34,7 +34,7 @@ struct RestoreOrder {
     std::string because;           ///< and why: what shows that it is right
     std::string export_file;       ///< what `callgate audit export` has of the lost time; "": nothing
 
-    RestoreOrder() = default;
+    RestoreRequest() = default;
 };
 
 // SqliteLedger::restore() checks the ledger first, and changes nothing if it is not whole. Its report:

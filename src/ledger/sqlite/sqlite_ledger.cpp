@@ -3,12 +3,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/engine.h"
 
@@ -120,9 +121,8 @@ public:
         : event_(&event), reply_(&reply), waiter_(&waiter) {}
 
     Result<void> apply(Transactions& transactions) override {
-        auto number = transactions.tables().record(*event_);
-        if (!number) return tl::unexpected(std::move(number.error()));
-        number_ = *number;
+        CALLGATE_TRY_ASSIGN(auto number, transactions.tables().record(*event_));
+        number_ = number;
         return {};
     }
     void finish(const Error* error) override {
@@ -158,7 +158,7 @@ public:
     Closing& operator=(const Closing&) = delete;
 
     void close(std::unique_ptr<SqliteLedger::Engine> engine) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         std::erase_if(threads_, [](One& one) {
             if (!*one.over) return false;
             one.thread.join();
@@ -182,23 +182,22 @@ private:
     void wait() {
         std::vector<One> threads;
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             threads.swap(threads_);
         }
         for (One& one : threads) one.thread.join();
     }
 
-    std::mutex mutex_;
-    std::vector<One> threads_;
+    base::Mutex mutex_;
+    std::vector<One> threads_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) {
-    auto engine = Engine::open(std::move(options));
-    if (!engine) return tl::unexpected(std::move(engine.error()));
+    CALLGATE_TRY_ASSIGN(auto engine, Engine::open(std::move(options)));
     Closing::all();  // made after what a ledger uses at its end, so that the process ends it before that
-    return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(*engine)));
+    return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(engine)));
 }
 
 SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}

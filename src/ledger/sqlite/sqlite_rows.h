@@ -26,7 +26,7 @@ public:
     /// What the request brings along; only what its operation needs.
     struct Request {
         std::span<const PreparedEvent> prepared{};
-        std::span<const AuditEvent> events{};            ///< where there are no prepared ones
+        std::span<const AuditEvent> events{};          ///< where there are no prepared ones
         const base::Sha256Digest* key_hash = nullptr;  ///< of a claim with a key
         const PreparedSettle* settle = nullptr;
     };

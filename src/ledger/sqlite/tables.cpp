@@ -2,14 +2,15 @@
 
 #include <utility>
 
+#include "base/try.h"
 #include "ledger/sqlite/columns.h"
 
 namespace callgate::ledger {
 
 Result<void> Tables::prepare() {
-    if (auto ready = calls.prepare(Access::read_write); !ready) return ready;
-    if (auto ready = approvals.prepare(Access::read_write); !ready) return ready;
-    if (auto ready = audit.prepare(); !ready) return ready;
+    CALLGATE_TRY(calls.prepare(Access::read_write));
+    CALLGATE_TRY(approvals.prepare(Access::read_write));
+    CALLGATE_TRY(audit.prepare());
     Preparing all(*database_);
     all.add(begin_transaction_, "BEGIN IMMEDIATE");
     all.add(commit_, "COMMIT");
@@ -18,7 +19,7 @@ Result<void> Tables::prepare() {
 
 Result<void> Tables::store_end() {
     if (sqlite3_total_changes64(database_->raw()) == changes_before_) return {};
-    if (auto stored = store_nodes(); !stored) return stored;
+    CALLGATE_TRY(store_nodes());
     if (!log_is_marked_) {
         marks_log_ = true;
         if (auto marked = audit.set_mark(chain_.head()); !marked) return marked;
@@ -32,13 +33,12 @@ Result<void> Tables::store_nodes() {
 }
 
 Result<void> Tables::store_clocks() {
-    auto put = database_->prepare(
-        "INSERT OR REPLACE INTO meta(name, value) VALUES('reached', ?1), ('latest', ?2), ('clocks', ?3)");
-    if (!put) return tl::unexpected(std::move(put.error()));
+    CALLGATE_TRY_ASSIGN(auto put,
+                        database_->prepare("INSERT OR REPLACE INTO meta(name, value) "
+                                           "VALUES('reached', ?1), ('latest', ?2), ('clocks', ?3)"));
     const ClocksReached now = time_->reached();
     const std::string rest = now.text();
-    auto done = put->bind(1, micros(now.lived)).bind(2, micros(now.latest)).bind(3, rest).run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(put.bind(1, micros(now.lived)).bind(2, micros(now.latest)).bind(3, rest).run());
     return {};
 }
 
@@ -47,10 +47,9 @@ Result<bool> Tables::make_room_for_approval() {
     if (open_approvals_ >= kept_.max_open_approvals) {
         const base::WallTime now = time_->latest();
         if (full_at_ && std::chrono::abs(now - *full_at_) < kBetweenCounts) return false;
-        auto count = approvals.count_open(now);
-        if (!count) return tl::unexpected(std::move(count.error()));
-        open_approvals_ = *count;
-        full_at_ = *count >= kept_.max_open_approvals ? std::optional(now) : std::nullopt;
+        CALLGATE_TRY_ASSIGN(auto count, approvals.count_open(now));
+        open_approvals_ = count;
+        full_at_ = count >= kept_.max_open_approvals ? std::optional(now) : std::nullopt;
         if (full_at_) return false;
     }
     ++open_approvals_;
@@ -62,7 +61,7 @@ Result<std::uint64_t> Tables::record(const PreparedEvent& event) {
     const ChainedEvent chained =
         chain_.append(event.text, timed ? event.at : time_->wall(), time_->since_start());
     const Tally::NotCounted uncounted(tally);
-    if (auto stored = audit.append(chained, event); !stored) return tl::unexpected(std::move(stored.error()));
+    CALLGATE_TRY(audit.append(chained, event));
     return chained.sequence;
 }
 
@@ -74,9 +73,8 @@ template <class Event>
 Result<std::uint64_t> Tables::record_all(std::span<const Event> events) {
     std::uint64_t first = 0;
     for (const Event& event : events) {
-        auto number = record(event);
-        if (!number) return number;
-        if (first == 0) first = *number;
+        CALLGATE_TRY_ASSIGN(auto number, record(event));
+        if (first == 0) first = number;
     }
     return first;
 }

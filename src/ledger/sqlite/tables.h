@@ -18,6 +18,7 @@
 
 #include "base/rng.h"
 #include "base/seal.h"
+#include "base/try.h"
 #include "ledger/audit/chain.h"
 #include "ledger/ledger_time.h"
 #include "ledger/sqlite/approval_table.h"
@@ -135,8 +136,7 @@ public:
 
 private:
     static Result<void> done(Statement& statement) {
-        auto stepped = statement.step();
-        if (!stepped) return tl::unexpected(std::move(stepped.error()));
+        CALLGATE_TRY(statement.step());
         return {};
     }
     Result<void> store_nodes();

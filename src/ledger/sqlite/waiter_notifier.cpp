@@ -12,7 +12,7 @@ WaiterNotifier::WaiterNotifier() : thread_([this] { run(); }) {}
 
 WaiterNotifier::~WaiterNotifier() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         wanted_.notify_one();
     }
@@ -20,14 +20,14 @@ WaiterNotifier::~WaiterNotifier() {
 }
 
 void WaiterNotifier::notify(Jobs&& jobs) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     waiting_.push_back(std::move(jobs));
     if (asleep_) wanted_.notify_one();
 }
 
 void WaiterNotifier::run() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         while (waiting_.empty() && !stopping_) {
             asleep_ = true;
@@ -35,12 +35,12 @@ void WaiterNotifier::run() {
             asleep_ = false;
         }
         if (waiting_.empty()) return;
-        auto told = std::exchange(waiting_, {});
+        auto finished = std::exchange(waiting_, {});
         lock.unlock();
-        for (Jobs& jobs : told) {
+        for (Jobs& jobs : finished) {
             for (auto& job : jobs) job->finish(nullptr);
         }
-        told.clear();
+        finished.clear();
         lock.lock();
     }
 }

@@ -1,14 +1,14 @@
-// Tells many callers that their work is done, beside the thread that did it: waking one costs a few
-// microseconds, and the writer has better things to do with 64 of them. What it told is let go here, too.
+// Notifies many callers that their work is done, on a thread of its own: waking one costs a few microseconds,
+// and the writer has better things to do with 64 of them. Finished jobs are destroyed here, too.
 //
-// Threads: notify() from one thread; finish() of what is told runs on the notifier's.
+// Threads: notify() from one thread; finish() of the jobs runs on the notifier's thread.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace callgate::ledger {
 
@@ -19,7 +19,7 @@ public:
     using Jobs = std::vector<std::unique_ptr<WriteJob>>;
 
     WaiterNotifier();
-    /// When all have been told.
+    /// When all have been notified.
     ~WaiterNotifier();
 
     /// Those of one commit, which is on the disk.
@@ -29,11 +29,11 @@ public:
 private:
     void run();
 
-    std::mutex mutex_;
-    std::condition_variable wanted_;
-    std::vector<Jobs> waiting_;
-    bool asleep_ = false;
-    bool stopping_ = false;
+    base::Mutex mutex_;
+    base::CondVar wanted_;
+    std::vector<Jobs> waiting_ CALLGATE_GUARDED_BY(mutex_);
+    bool asleep_ CALLGATE_GUARDED_BY(mutex_) = false;
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
     std::thread thread_;
 };
 

@@ -6,6 +6,8 @@
 
 #include "base/failpoint.h"
 #include "base/thread_role.h"
+#include "base/try.h"
+#include "ledger/sqlite/audit_checkpoints.h"
 
 namespace callgate::ledger {
 
@@ -68,9 +70,8 @@ public:
         : chore_(chore), on_more_(std::move(on_more)) {}
 
     Result<void> apply(Transactions& transactions) override {
-        auto more = chore_(transactions);
-        if (!more) return tl::unexpected(std::move(more.error()));
-        more_ = *more;
+        CALLGATE_TRY_ASSIGN(auto more, chore_(transactions));
+        more_ = more;
         return {};
     }
     void finish(const Error* error) override {
@@ -85,19 +86,19 @@ private:
 
 }  // namespace
 
-Writer::Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit, Companion* companion,
-               Chore chore)
+Writer::Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
+               AuditCheckpoints* checkpoints, Chore chore)
     : transactions_(transactions),
       options_(with_watch(std::move(options))),
       on_commit_(std::move(on_commit)),
       chore_(std::move(chore)),
-      companion_(companion),
+      checkpoints_(checkpoints),
       chore_due_(std::chrono::steady_clock::now() + options_.chore_every) {
     sqlite3_wal_hook(
         transactions_.tables().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
             auto& writer = *static_cast<Writer*>(self);
-            const std::lock_guard lock(writer.mutex_);
+            const base::MutexLock lock(writer.mutex_);
             writer.counts_.wal_pages = pages;
             return SQLITE_OK;
         },
@@ -112,7 +113,7 @@ Writer::~Writer() {
 
 void Writer::stop() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         wanted_.notify_one();
     }
@@ -123,7 +124,7 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
     std::optional<Error> refused;
     const std::size_t bytes = job->bytes();
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         refused = why_not(*job, bytes);
         if (refused) {
             ++counts_.refused;
@@ -138,7 +139,6 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
     return false;
 }
 
-// With the lock held.
 std::optional<Error> Writer::why_not(const WriteJob& job, std::size_t bytes) const {
     if (ended_) return trouble_;
     if (stopping_) return closing();
@@ -177,7 +177,7 @@ bool Writer::end_work() noexcept {
 }
 
 Result<bool> Writer::note(AuditEvent& event) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto since = hung_for()) [[unlikely]]
         return tl::unexpected(disk_hung(*since));
     if (trouble_) [[unlikely]]
@@ -196,14 +196,14 @@ Result<bool> Writer::note(AuditEvent& event) {
 }
 
 std::optional<Error> Writer::trouble() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (trouble_) return trouble_;
     if (const auto since = hung_for()) return disk_hung(*since);
     return std::nullopt;
 }
 
 Writer::Counts Writer::counts() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Counts counts = counts_;
     counts.waiting = waiting_.size();
     counts.waiting_bytes = waiting_bytes_;
@@ -217,15 +217,15 @@ std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_cloc
     if (trouble_) return now + options_.retry_when_full;
     if (chore_) turn = chore_due_;
     if (events_since_) turn = std::min(turn, *events_since_ + options_.batch_delay);
-    if (companion_ != nullptr) {
-        if (const auto wait = companion_->wakes_in()) turn = std::min(turn, now + *wait);
+    if (checkpoints_ != nullptr) {
+        if (const auto wait = checkpoints_->wakes_in()) turn = std::min(turn, now + *wait);
     }
     return turn;
 }
 
 void Writer::run() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         bool due = false;
         while (waiting_.empty() && !stopping_ && !due) {
@@ -254,7 +254,7 @@ void Writer::run() {
         if (chore_ && !trouble_ && !stopping_ && chore_due_ <= now) {
             chore_due_ = now + options_.chore_every;
             jobs.push_back(std::make_unique<ChoreJob>(chore_, [this] {
-                const std::lock_guard guard(mutex_);
+                const base::MutexLock guard(mutex_);
                 chore_due_ = std::min(chore_due_, std::chrono::steady_clock::now() + kMoreToDo);
             }));
         }
@@ -284,7 +284,7 @@ void Writer::commit(Jobs& jobs) {
         Tables& tables = transactions_.tables();
         if (tables.database().in_transaction()) (void)tables.database().execute("ROLLBACK");
         tables.undo();
-        if (companion_ != nullptr) companion_->committed(false);
+        if (checkpoints_ != nullptr) checkpoints_->committed(false);
         if (culprit == kNone || concerns_the_disk(done.error()) || ends_all(done.error())) {
             failed(jobs, done.error());
             return;
@@ -292,10 +292,10 @@ void Writer::commit(Jobs& jobs) {
         jobs[culprit]->finish(&done.error());
         jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(culprit));
     }
-    if (companion_ != nullptr) companion_->committed(true);
+    if (checkpoints_ != nullptr) checkpoints_->committed(true);
     Tables::Notifications notifications = std::exchange(transactions_.tables().notifications(), {});
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         set_trouble(std::nullopt);
         ++counts_.commits;
         last_batch_ = jobs.size();
@@ -314,7 +314,7 @@ void Writer::commit(Jobs& jobs) {
 }
 
 std::optional<Error> Writer::ended() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return ended_ ? trouble_ : std::nullopt;
 }
 
@@ -322,16 +322,15 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
     Tables& tables = transactions_.tables();
     tables.begin();
     CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
-    if (auto begun = tables.start_transaction(); !begun) return begun;
+    CALLGATE_TRY(tables.start_transaction());
     if (jobs.empty() && taken_count_ == 0 && trouble()) {
         // Only something written shows whether there is room again.
-        auto written = tables.database().execute(
-            "INSERT OR REPLACE INTO meta(name, value) VALUES('probe', hex(randomblob(8)))");
-        if (!written) return written;
+        CALLGATE_TRY(
+            tables.database().execute("INSERT OR REPLACE INTO meta(name, value) "
+                                      "VALUES('probe', hex(randomblob(8)))"));
     }
     for (std::size_t i = 0; i < taken_count_; ++i) {
-        auto number = tables.record(taken_[i].facts());
-        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_TRY(tables.record(taken_[i].facts()));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         if (auto applied = jobs[i]->apply(transactions_); !applied) {
@@ -339,12 +338,10 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
             return applied;
         }
     }
-    if (companion_ != nullptr) {
-        if (auto ready = companion_->before_commit(transactions_); !ready) return ready;
-    }
-    if (auto stored = tables.store_end(); !stored) return stored;
+    if (checkpoints_ != nullptr) CALLGATE_TRY(checkpoints_->before_commit(transactions_.tables()));
+    CALLGATE_TRY(tables.store_end());
     CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
-    if (auto done = tables.commit(); !done) return done;
+    CALLGATE_TRY(tables.commit());
     tables.committed();
     if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
         // It is on the disk, and the writer does not know: as after a failed sync.
@@ -360,7 +357,7 @@ void Writer::failed(Jobs& jobs, const Error& error) {
     const bool ends = over || ends_all(error);
     const Error told = ends && !over ? stopped_for_good(error) : error;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         set_trouble(told);
         ended_ = ends;
         counts_.refused += jobs.size();
@@ -381,7 +378,7 @@ void Writer::set_trouble(std::optional<Error> what) {
 // The write-ahead log is moved into the file while nobody waits for us.
 void Writer::tend_wal() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (ended_ || counts_.wal_pages < options_.checkpoint_pages) return;
         const bool busy = !waiting_.empty() || last_batch_ > kFew;
         if (busy && counts_.wal_pages < options_.checkpoint_pages_max) return;
@@ -393,7 +390,7 @@ void Writer::tend_wal() {
     if (code == SQLITE_OK)
         code = sqlite3_wal_checkpoint_v2(raw, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (CALLGATE_FAILPOINT_ACTION("ledger.after_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     counts_.wal_pages = 0;
     ++counts_.wal_checkpoints;
     if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return;

@@ -21,13 +21,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -35,11 +33,14 @@
 #include <callgate/observer.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "ledger/packed_event.h"
 #include "ledger/sqlite/transactions.h"
 #include "ledger/sqlite/waiter_notifier.h"
 
 namespace callgate::ledger {
+
+class AuditCheckpoints;
 
 /// Something to be written as a whole.
 class WriteJob {
@@ -79,21 +80,12 @@ class Writer {
 public:
     /// Told on the writer's thread after each commit, before the jobs are.
     using OnCommit = std::function<void(Tables::Notifications&& notifications)>;
-    /// What the writer does in each transaction that has something new on the record, before it commits
-    /// (signed checkpoints), and how long until it wants to be asked though nothing happened.
-    class Companion {
-    public:
-        virtual ~Companion() = default;
-        virtual Result<void> before_commit(Transactions& transactions) = 0;
-        virtual void committed(bool done) = 0;
-        virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
-    };
-
-    /// What is given must outlive this. `chore` is done every `chore_every`, and again a moment later while
-    /// it says that there is more to do; if it fails, nothing else does.
+    /// What is given must outlive this. `checkpoints` is asked before each commit; null: nothing is signed.
+    /// `chore` is done every `chore_every`, and again a moment later while it says that there is more to do;
+    /// if it fails, nothing else does.
     using Chore = std::function<Result<bool>(Transactions&)>;
     Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
-           Companion* companion = nullptr, Chore chore = nullptr);
+           AuditCheckpoints* checkpoints = nullptr, Chore chore = nullptr);
     ~Writer();
 
     /// False: refused, and finish() has been called with the reason.
@@ -138,12 +130,13 @@ private:
     Result<void> attempt(Jobs& jobs, std::size_t& culprit);
     void failed(Jobs& jobs, const Error& error);
     std::optional<Error> ended() const;
-    std::optional<Error> why_not(const WriteJob& job, std::size_t bytes) const;
+    std::optional<Error> why_not(const WriteJob& job, std::size_t bytes) const CALLGATE_REQUIRES(mutex_);
     void begin_work() noexcept;
     bool end_work() noexcept;
-    void set_trouble(std::optional<Error> what);
+    void set_trouble(std::optional<Error> what) CALLGATE_REQUIRES(mutex_);
     void tend_wal();
-    std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now);
+    std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now)
+        CALLGATE_REQUIRES(mutex_);
 
     std::int64_t nanoseconds_now() const noexcept;
 
@@ -153,24 +146,24 @@ private:
     const WriterOptions options_;
     const OnCommit on_commit_;
     const Chore chore_;
-    Companion* const companion_;
+    AuditCheckpoints* const checkpoints_;
 
-    mutable std::mutex mutex_;
-    std::condition_variable wanted_;
-    Jobs waiting_;
-    Events events_;                // slots are kept for the next batch
-    std::size_t event_count_ = 0;  // of them in use
-    std::optional<std::chrono::steady_clock::time_point> events_since_;
-    std::chrono::steady_clock::time_point chore_due_;
-    bool asleep_ = false;
-    std::size_t waiting_bytes_ = 0;
-    std::atomic<std::int64_t> at_work_since_{kNotAtWork};  // nanoseconds of the watch
-    std::size_t last_batch_ = 0;                           // jobs in the last commit
-    bool stopping_ = false;
-    std::optional<Error> trouble_;
+    mutable base::Mutex mutex_;
+    base::CondVar wanted_;
+    Jobs waiting_ CALLGATE_GUARDED_BY(mutex_);
+    Events events_ CALLGATE_GUARDED_BY(mutex_);                // slots are kept for the next batch
+    std::size_t event_count_ CALLGATE_GUARDED_BY(mutex_) = 0;  // of them in use
+    std::optional<std::chrono::steady_clock::time_point> events_since_ CALLGATE_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point chore_due_ CALLGATE_GUARDED_BY(mutex_);
+    bool asleep_ CALLGATE_GUARDED_BY(mutex_) = false;
+    std::size_t waiting_bytes_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::atomic<std::int64_t> at_work_since_{kNotAtWork};     // nanoseconds of the watch
+    std::size_t last_batch_ CALLGATE_GUARDED_BY(mutex_) = 0;  // jobs in the last commit
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
+    std::optional<Error> trouble_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<bool> troubled_{false};
-    bool ended_ = false;  // by a failed sync: for good
-    Counts counts_;
+    bool ended_ CALLGATE_GUARDED_BY(mutex_) = false;  // by a failed sync: for good
+    Counts counts_ CALLGATE_GUARDED_BY(mutex_);
 
     Jobs left_over_;  // the writer's own, like the following
     Events taken_;
