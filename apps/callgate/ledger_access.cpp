@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger/control/client.h"
 #include "ledger/control/server.h"
 #include "ledger/control/service.h"
@@ -58,7 +58,7 @@ tl::unexpected<Error> foreign(const std::string& directory, uid_t owner) {
     return fail(
         ErrorCode::ledger_unavailable,
         fmt::format("No process owns the ledger in {} now, and its files belong to {}. Ask as that user.",
-                    directory, ledger::asker_of(whose, true).name),
+                    directory, ledger::control_user_of(whose, true).name),
         {{"reason", "not_allowed"}, {"directory", directory}});
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger/sqlite/restore.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 
@@ -84,7 +84,7 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Con
     options.directory = *directory;
     options.mark_dir = asked.mark_dir;
     options.anchor_file = asked.anchor_file;
-    ledger::RestoreOrder order;
+    ledger::RestoreRequest order;
     order.moved = asked.moved;
     order.accept_new_keys = asked.accept_new_keys;
     order.anyway = asked.anyway;

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "operator_testing.h"
 #include "operator_verb.h"
 

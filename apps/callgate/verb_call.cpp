@@ -22,7 +22,7 @@
 #include "help.h"
 #include "input.h"
 #include "interrupt.h"
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger_access.h"
 #include "operator_verb.h"
 #include "person_line.h"

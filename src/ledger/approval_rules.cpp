@@ -165,6 +165,20 @@ bool same_person(std::string_view one, std::string_view other) noexcept {
     return std::ranges::equal(bare_name(one), bare_name(other), {}, lowered, lowered);
 }
 
+tl::unexpected<Error> tampered_approval(std::string_view id) {
+    return fail(ErrorCode::ledger_unavailable,
+                fmt::format("The record of approval {} in the ledger's file is not what this program wrote: "
+                            "somebody changed it. It is not used. Find out who can write that file, run "
+                            "`callgate ledger check`, and make the call again to ask anew.",
+                            id),
+                {{"reason", "tampered"}, {"approval_id", id}});
+}
+
+bool is_tampered(const Error& error) {
+    const Value* reason = error.details.if_contains("reason");
+    return reason != nullptr && reason->is_string() && reason->get_string() == "tampered";
+}
+
 bool same_voter(const Vote& one, const Vote& other) noexcept {
     return (one.uid >= 0 && one.uid == other.uid) || same_person(one.approver, other.approver);
 }

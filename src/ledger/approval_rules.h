@@ -88,11 +88,15 @@ bool can_join(const Approval& approval, std::string_view binding) noexcept;
 /// Another one takes its place: from pending or approved, unused.
 void supersede(Approval& approval, std::string_view by);
 
+/// Somebody else changed the approval where it is stored. ledger_unavailable {reason: tampered}.
+tl::unexpected<Error> tampered_approval(std::string_view id);
+bool is_tampered(const Error& error);
+
 /// Whether one person cast both: by uid where both have one, and by name.
 bool same_voter(const Vote& one, const Vote& other) noexcept;
 
 /// Without surrounding spaces and without the mark of who decides as a user of the operating system
-/// (control/asker.h): `ada` for ` User: ada`.
+/// (control/control_user.h): `ada` for ` User: ada`.
 std::string_view bare_name(std::string_view name) noexcept;
 
 /// The same person: compared without surrounding spaces and without ASCII case. `user:ada`, as who decides

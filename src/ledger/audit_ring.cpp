@@ -12,13 +12,13 @@ AuditRing::AuditRing(const base::Clock& clock, std::size_t kept)
 
 void AuditRing::append(AuditEvent& event) {
     if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     keep(event);
 }
 
 std::uint64_t AuditRing::append(std::vector<AuditEvent>&& events) {
     if (events.empty()) return 0;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (AuditEvent& event : events) {
         if (event.at == std::chrono::system_clock::time_point()) event.at = clock_.wall_now();
         keep(event);
@@ -36,7 +36,7 @@ void AuditRing::keep(AuditEvent& event) {
 
 std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
     std::vector<AuditEvent> found;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const std::size_t held = count_ < kept_ ? static_cast<std::size_t>(count_) : kept_;
     const std::size_t oldest = count_ < kept_ ? 0 : next_;
     if (trace.empty()) found.reserve(held);
@@ -52,7 +52,7 @@ std::vector<AuditEvent> AuditRing::events(std::string_view trace) const {
 }
 
 std::uint64_t AuditRing::count() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return count_;
 }
 

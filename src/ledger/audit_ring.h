@@ -9,13 +9,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include <callgate/observer.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "ledger/packed_event.h"
 
 namespace callgate::ledger {
@@ -38,14 +38,14 @@ private:
     static constexpr std::size_t kPiece = 64;
     using Piece = std::array<PackedEvent, kPiece>;
 
-    [[gnu::hot]] void keep(AuditEvent& event);
+    [[gnu::hot]] void keep(AuditEvent& event) CALLGATE_REQUIRES(mutex_);
 
     const base::Clock& clock_;
     const std::size_t kept_;
-    mutable std::mutex mutex_;
-    std::vector<std::unique_ptr<Piece>> pieces_;
-    std::size_t next_ = 0;  // where the next event goes
-    std::uint64_t count_ = 0;
+    mutable base::Mutex mutex_;
+    std::vector<std::unique_ptr<Piece>> pieces_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t next_ CALLGATE_GUARDED_BY(mutex_) = 0;  // where the next event goes
+    std::uint64_t count_ CALLGATE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace callgate::ledger

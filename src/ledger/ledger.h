@@ -45,7 +45,7 @@ public:
     virtual void wake() = 0;
 };
 
-/// Set when a reply that was pending has been filled in.
+/// Set when a pending reply has been filled in. An atomic bool that can be copied, since replies are values.
 class ReadyFlag {
 public:
     ReadyFlag() = default;

@@ -17,15 +17,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <set>
 
 #include "base/clock.h"
-#include "ledger/approval_book.h"
+#include "base/mutex.h"
 #include "ledger/audit_ring.h"
-#include "ledger/call_book.h"
 #include "ledger/ledger.h"
 #include "ledger/ledger_time.h"
+#include "ledger/memory_rows.h"
 
 namespace callgate::ledger {
 
@@ -87,29 +85,18 @@ public:
     std::function<void()> between_look_and_insert;
 
 private:
-    using Entry = CallBook::Entry;
+    using Entry = CallRows::Entry;
     using Waiters = std::vector<std::shared_ptr<Waiter>>;
 
-    Standing standing(const Entry* entry, const KeyScope& key) const;
-
-    enum class Keep : std::uint8_t {
-        never,   ///< the key is free again
-        if_key,  ///< without a key it is of no use to anybody
-        always   ///< it was unknown, and people may want to see what became of it
-    };
-    /// If it has ended: unknown stays, the rest goes or is kept until it expires, and who waits is told.
-    void put_away(Entry& entry, Keep keep, Waiters& woken);
-    bool is_alive(OwnerId owner) const { return owners_.contains(owner); }
+    void let_others_in();
 
     const base::Clock& clock_;
     const LedgerTime time_;
-    const std::chrono::seconds key_ttl_;
     AuditRing audit_;
-    std::mutex mutex_;  // before the audit's
-    CallBook calls_;
-    ApprovalBook approvals_;
-    std::set<OwnerId> owners_;
-    OwnerId last_owner_ = 0;
+    const MemoryRows::Fixed fixed_;
+    base::Mutex mutex_;  // before the audit's
+    MemoryTables tables_ CALLGATE_GUARDED_BY(mutex_);
+    OwnerId last_owner_ CALLGATE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace callgate::ledger

@@ -57,6 +57,17 @@ AuditEvent event_of_superseding(const Approval& approval) {
     return AuditEvent(event);
 }
 
+AuditEvent event_of_tampering(std::string_view approval_id, const CallId& call_id) {
+    AuditFacts event;
+    event.type = "approval.tampered";
+    event.outcome = "failure";
+    event.stage = "ledger";
+    event.call_id = call_id;
+    event.approval_id = approval_id;
+    event.detail = "Its record in the file is not what this program wrote.";
+    return AuditEvent(event);
+}
+
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by) {
     return event_about(row, "tool_call.gap",
                        fmt::format("Call {} goes on with it.", base::Uuid{by}.to_string()));

@@ -17,6 +17,8 @@ namespace callgate::ledger {
 AuditEvent event_of_giving_up(const CallRow& row);
 /// approval.superseded: `approval` is as it was left, and names the one that took its place.
 AuditEvent event_of_superseding(const Approval& approval);
+/// approval.tampered: found for this call; zeros: for none.
+AuditEvent event_of_tampering(std::string_view approval_id, const CallId& call_id);
 /// Another call with its key goes on with it: under the id of who ran it before, who has no other end.
 AuditEvent event_of_take_over(const CallRow& row, const CallId& by);
 /// Said once, so that times that do not follow each other can be explained.

@@ -326,7 +326,7 @@ private:
             return made;
         };
         if (!SqliteLedger::open(options())) return;
-        ledger::RestoreOrder order;
+        ledger::RestoreRequest order;
         order.anyway = true;
         order.by = "alice";
         (void)SqliteLedger::restore(options(), order);

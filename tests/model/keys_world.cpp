@@ -110,6 +110,21 @@ CallRow KeysWorld::row() const {
     return row;
 }
 
+ModelRows KeysWorld::rows() const {
+    static const StillTime time(kNow);
+    std::optional<CallRow> under_key;
+    if (s_.has_row) under_key = row();
+    // Both callers can claim; whether the row's owner is gone, the row says.
+    return {time, 1u << 1 | 1u << 2, std::move(under_key),
+            s_.tomb && settings_.mutant != Mutant::no_tombstone,
+            s_.has_row && s_.old && settings_.mutant != Mutant::ageless};
+}
+
+void KeysWorld::check_stored(const ModelRows& rows, bool changed) {
+    const std::string_view complaint = rows.complaint(changed);
+    if (!complaint.empty()) check(false, complaint.data());
+}
+
 bool KeysWorld::busy() const {
     return s_.orphan != 0 ||
            std::ranges::any_of(s_.callers, [](const Caller& one) { return one.doing != Doing::nothing; });
@@ -117,33 +132,31 @@ bool KeysWorld::busy() const {
 
 bool KeysWorld::claim(std::uint8_t n, std::uint8_t print) {
     if (s_.callers[n].doing != Doing::nothing) return false;
-    const CallRow stands = row();
-    ledger::Standing standing;
-    if (s_.has_row) standing.row = &stands;
-    standing.owner_alive = s_.has_row && s_.owner != 0;
-    standing.spent = s_.tomb && settings_.mutant != Mutant::no_tombstone;
-    standing.stale = s_.has_row && s_.old && settings_.mutant != Mutant::ageless;
+    ModelRows rows = this->rows();
     CallRow claimant;
     claimant.key.key = "k";
     claimant.effect = settings_.effect;
     claimant.owner = n + 1u;
     const bool blind = settings_.mutant == Mutant::one_fingerprint && s_.has_row;
     claimant.fingerprint = fingerprint(blind ? s_.print : print);
-    const ledger::ClaimVerdict foreseen = foresee_claim(standing, claimant.fingerprint);
-    const ledger::ClaimDecision decision = decide_claim(standing, claimant, true, kNow);
-    check(foreseen == decision.verdict, "a claim was told something else than a look before it");
-    check(!(decision.verdict == ledger::ClaimVerdict::replay && s_.has_row && s_.print != print),
+    const ledger::ClaimVerdict foreseen = foresee_claim(rows.standing(), claimant.fingerprint);
+    ledger::ClaimReply reply;
+    const bool done = claim_call(rows, std::move(claimant), std::nullopt, true, reply).has_value();
+    check(done && !reply.error, "a claim failed by itself");
+    check(foreseen == reply.verdict, "a claim was told something else than a look before it");
+    check_stored(rows, rows.stored());
+    check(!(reply.verdict == ledger::ClaimVerdict::replay && s_.has_row && s_.print != print),
           "one request was given the outcome of another");
-    if (decision.store == ledger::ClaimDecision::Store::nothing) return !violation_.empty();
-    const bool mine = decision.verdict == ledger::ClaimVerdict::claimed;
-    if (decision.store == ledger::ClaimDecision::Store::insert) {
+    if (!rows.stored()) return !violation_.empty();
+    const bool mine = reply.verdict == ledger::ClaimVerdict::claimed;
+    if (rows.inserted()) {
         s_.has_row = true;
         s_.print = print;
         s_.old = false;
     }
-    s_.state = decision.row.state;
+    s_.state = rows.row->state;
     s_.owner = mine ? static_cast<std::uint8_t>(n + 1) : s_.owner;
-    s_.maybe_applied = decision.row.maybe_applied;
+    s_.maybe_applied = rows.row->maybe_applied;
     if (mine) s_.callers[n] = {Doing::flying, print};
     return true;
 }
@@ -164,10 +177,16 @@ bool KeysWorld::put(const CallRow& after, bool released) {
 
 bool KeysWorld::end(std::uint8_t n, AttemptEnd how) {
     s_.callers[n] = {};
-    CallRow after = row();
-    const ledger::Settled settled = ledger::settle(after, kNewest, kNewest, how, true, nullptr, kNow);
-    check(settled.accepted, "the end of a call that nobody else has was refused");
-    return put(after, settled.released);
+    ModelRows rows = this->rows();
+    ledger::SettleRequest request;
+    request.epoch = kNewest;
+    request.attempt = kNewest;
+    request.end = how;
+    ledger::SettleReply reply;
+    const bool accepted = settle_call(rows, request, nullptr, reply) && reply.settled.accepted;
+    check(accepted, "the end of a call that nobody else has was refused");
+    check_stored(rows, accepted);
+    return !rows.row || put(*rows.row, rows.removed());
 }
 
 bool KeysWorld::happens(std::uint8_t print) {
@@ -244,20 +263,23 @@ bool KeysWorld::apply(int move) {
     } else if (move - kByItself < 4) {
         possible = time_passes(move - kByItself);
     } else {
-        CallRow after = row();
+        ModelRows rows = this->rows();
         switch (move - kByItself) {
             case 4:
                 if (s_.has_row && s_.owner == 0 && !ledger::is_end(s_.state) && s_.old) {
-                    const ledger::Settled settled = ledger::give_up(after, kNow);
-                    possible = put(after, settled.released);
+                    possible = give_up_call(rows, *rows.row).has_value() && put(*rows.row, rows.removed());
+                    check_stored(rows, true);
                 }
                 break;
             case 5:
             case 6: {
                 const bool applied = move - kByItself == 5;
+                AuditEvent event;
                 possible = s_.has_row && s_.state == CallState::unknown && !busy() &&
-                           applied == (s_.applied > 0) && ledger::resolve(after, applied, nullptr, kNow) &&
-                           put(after, false);
+                           applied == (s_.applied > 0) &&
+                           flattened(resolve_call(rows, {}, applied, nullptr, event)).has_value() &&
+                           put(*rows.row, false);
+                if (possible) check_stored(rows, true);
                 break;
             }
             case 7:

@@ -1,8 +1,8 @@
-// One key through its whole life: two callers ask under it for two different requests, its call grows old, the
-// other side forgets the key, the outcome expires, a tombstone stands and goes.
+// One key through its whole life: two callers ask under it for two different requests, its call grows old,
+// the other side forgets the key, the outcome expires, a tombstone stands and goes.
 //
-// What world.h leaves out: fingerprints, `stale` and `spent`. There are no zombies here, and no probes; both are
-// world.h's. Whatever becomes of the row is decided by the functions of state_machine.h.
+// What world.h leaves out: fingerprints, `stale` and `spent`. There are no zombies here, and no probes; both
+// are world.h's. Whatever becomes of the row is done by the ledger's procedures.
 //
 // Threads: none.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "explore.h"
+#include "model_rows.h"
 
 namespace callgate::model {
 
@@ -61,6 +62,8 @@ private:
         if (!holds && violation_.empty()) violation_ = invariant;
     }
     ledger::CallRow row() const;
+    ModelRows rows() const;
+    void check_stored(const ModelRows& rows, bool changed);
     bool busy() const;
     bool claim(std::uint8_t n, std::uint8_t print);
     bool end(std::uint8_t n, ledger::AttemptEnd how);

@@ -1,4 +1,4 @@
-// Explores the ledger's rules (world.h, keys_world.h, desk_world.h) and checks their invariants in every
+// Explores the ledger's rules (world.h, keys_world.h, approvals_world.h) and checks their invariants in every
 // state that it comes to.
 //
 //     state_model [--faults N] [--one-key-faults N] [--max-states N] [--thorough]
@@ -9,7 +9,7 @@
 // --max-states (250,000) for each line of the table; a line that ends there says how deep everything was
 // seen. --thorough: one key without a limit on what goes wrong, and 6,000,000 states for each line (1 GB).
 //
-// Then the life of one key (fingerprints, stale calls, tombstones) by effect class, and the desk (votes,
+// Then the life of one key (fingerprints, stale calls, tombstones) by effect class, and approvals (votes,
 // expiry, withdrawal, use, for one and for two people): small worlds, looked at to their end.
 //
 // Then the controls, which must be found: the fence switched off, a take-over that sends an unsafe call
@@ -29,7 +29,7 @@
 #include "base/guard.h"
 #include "tool/words.h"
 
-#include "desk_world.h"
+#include "approvals_world.h"
 #include "explore.h"
 #include "keys_world.h"
 #include "small_world.h"
@@ -114,7 +114,7 @@ void add(std::string_view name, const Explored& explored, Totals& totals) {
     if (explored.finding) ++totals.violations;
 }
 
-/// The life of one key, and the desk.
+/// The life of one key, and approvals.
 void run_small_worlds(Totals& totals) {
     fmt::print("{:<18} {:>9} {:>10} {:>6}\n", "a key's life", "states", "moves", "depth");
     for (const EffectClass effect :
@@ -123,11 +123,11 @@ void run_small_worlds(Totals& totals) {
         settings.effect = effect;
         add(to_string(effect), explore_small<KeysWorld>(settings), totals);
     }
-    fmt::print("{:<18} {:>9} {:>10} {:>6}\n", "the desk", "states", "moves", "depth");
+    fmt::print("{:<18} {:>9} {:>10} {:>6}\n", "approvals", "states", "moves", "depth");
     for (const std::uint32_t needed : {1u, 2u}) {
-        DeskSettings settings;
+        ApprovalsSettings settings;
         settings.needed = needed;
-        add(fmt::format("{} of 2 people", needed), explore_small<DeskWorld>(settings), totals);
+        add(fmt::format("{} of 2 people", needed), explore_small<ApprovalsWorld>(settings), totals);
     }
 }
 
@@ -144,10 +144,10 @@ bool found_in_keys(std::string_view name, KeysSettings::Mutant mutant) {
     return found_small(name, explore_small<KeysWorld>(settings));
 }
 
-bool found_at_desk(std::string_view name, DeskSettings::Mutant mutant) {
-    DeskSettings settings;
+bool found_in_approvals(std::string_view name, ApprovalsSettings::Mutant mutant) {
+    ApprovalsSettings settings;
     settings.mutant = mutant;
-    return found_small(name, explore_small<DeskWorld>(settings));
+    return found_small(name, explore_small<ApprovalsWorld>(settings));
 }
 
 void print_head(std::string_view what) {
@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
                                           "with a take-over that sends again", control, *options));
     base::guards_off() = 1u << static_cast<unsigned>(base::Guard::approval_compare_and_set);
     note("unguarded_approval_found",
-         found_at_desk("with approvals that stay new", DeskSettings::Mutant::none));
+         found_in_approvals("with approvals that stay new", ApprovalsSettings::Mutant::none));
     base::guards_off() = 0;
 #else
     fmt::print(
@@ -232,13 +232,14 @@ int main(int argc, char** argv) {
     control.hasty_probe = true;
     note("hasty_probe_found", found("with a probe that does not wait", control, *options));
     using KeysMutant = KeysSettings::Mutant;
-    using DeskMutant = DeskSettings::Mutant;
+    using ApprovalsMutant = ApprovalsSettings::Mutant;
     note("ageless_found", found_in_keys("with calls that never grow old", KeysMutant::ageless));
     note("no_tombstone_found", found_in_keys("without tombstones", KeysMutant::no_tombstone));
     note("one_fingerprint_found", found_in_keys("with one fingerprint for all", KeysMutant::one_fingerprint));
-    note("clockless_found", found_at_desk("with approvals that never expire", DeskMutant::clockless));
-    note("any_call_found", found_at_desk("with approvals for any call", DeskMutant::any_call));
-    note("nameless_found", found_at_desk("with nobody who asked", DeskMutant::nameless));
+    note("clockless_found",
+         found_in_approvals("with approvals that never expire", ApprovalsMutant::clockless));
+    note("any_call_found", found_in_approvals("with approvals for any call", ApprovalsMutant::any_call));
+    note("nameless_found", found_in_approvals("with nobody who asked", ApprovalsMutant::nameless));
 
     bool all_seen = true;
     for (const std::string_view what : kMustOccur) {

@@ -72,6 +72,22 @@ bool World::quiet() const noexcept {
                                [](const Key& key) { return !key.has_row || ledger::is_end(key.state); });
 }
 
+ModelRows World::rows_of(const Key& key) const {
+    static const StillTime time(kNow);
+    std::uint32_t alive = 0;
+    for (std::size_t n = 0; n < kNodes; ++n)
+        if (nodes_[n].status == NodeStatus::alive) alive |= 1u << (n + 1);
+    std::optional<CallRow> row;
+    if (key.has_row) row = row_of(key);
+    return {time, alive, std::move(row)};
+}
+
+/// What a procedure says it did is what it stored and recorded.
+void World::check_stored(const ModelRows& rows, bool changed) {
+    const std::string_view complaint = rows.complaint(changed);
+    check(complaint.empty(), complaint);
+}
+
 CallRow World::row_of(const Key& key) const {
     CallRow row;
     row.key.key = "k";
@@ -100,9 +116,10 @@ void World::store(std::size_t k, const CallRow& before, const CallRow& after, bo
         belief.attempts = capped(belief.attempts + attempts, 1);
     };
     for (Node& node : nodes_) {
-        shift(node.errands[k].belief);
+        shift(node.activities[k].belief);
         shift(node.late[k].belief);
-        if (node.errands[k].doing == Doing::probing) node.errands[k].belief.attempts = 0;  // not asked for
+        if (node.activities[k].doing == Doing::probing)
+            node.activities[k].belief.attempts = 0;  // not asked for
     }
     key.has_row = true;
     key.state = after.state;
@@ -118,14 +135,14 @@ void World::release(std::size_t k) {
     check(key.applied == 0 || key.effect == EffectClass::read, "a key became free after an effect");
     // Who still means this row finds none, whatever it asks. Only what it sends can matter.
     for (Node& node : nodes_) {
-        Errand& errand = node.errands[k];
+        Activity& activity = node.activities[k];
         const Late late = std::exchange(node.late[k], {});
         drop_message(k, late.message);
-        drop_message(k, errand.message);
-        const bool may_send = errand.doing == Doing::ready && key.effect != EffectClass::read;
-        errand = {};
-        if (may_send) errand.doing = Doing::ready;
-        errand.belief.row_gone = may_send;
+        drop_message(k, activity.message);
+        const bool may_send = activity.doing == Doing::ready && key.effect != EffectClass::read;
+        activity = {};
+        if (may_send) activity.doing = Doing::ready;
+        activity.belief.row_gone = may_send;
     }
     Key fresh;
     fresh.effect = key.effect;
@@ -156,7 +173,7 @@ void World::judge(const Key& key) {
 /// From now on nobody who knew the row has a right to it.
 void World::passed_on(std::size_t k) {
     for (Node& node : nodes_) {
-        if (node.errands[k].doing != Doing::nothing) node.errands[k].belief.passed_on = true;
+        if (node.activities[k].doing != Doing::nothing) node.activities[k].belief.passed_on = true;
         if (node.late[k].message != Message::none) node.late[k].belief.passed_on = true;
     }
 }
@@ -164,9 +181,9 @@ void World::passed_on(std::size_t k) {
 void World::passed_fence(std::size_t n, std::size_t k, bool stale, const CallRow& row) {
     Key& key = keys_[k];
     for (std::size_t other = 0; other < kNodes; ++other) {
-        Errand& errand = nodes_[other].errands[k];
-        if (other != n && errand.doing != Doing::nothing && errand.doing != Doing::probing)
-            errand.belief.outdated = true;
+        Activity& activity = nodes_[other].activities[k];
+        if (other != n && activity.doing != Doing::nothing && activity.doing != Doing::probing)
+            activity.belief.outdated = true;
         if (nodes_[other].late[k].message != Message::none) nodes_[other].late[k].belief.outdated = true;
     }
     check(!stale, "I3: a stale owner dispatched");
@@ -178,65 +195,72 @@ void World::passed_fence(std::size_t n, std::size_t k, bool stale, const CallRow
 
 /// The node goes on with a row that is its own.
 void World::begin(std::size_t n, std::size_t k, const CallRow& row) {
-    Errand& errand = nodes_[n].errands[k];
-    errand = {};
+    Activity& activity = nodes_[n].activities[k];
+    activity = {};
     switch (row.state) {
-        case CallState::claimed: errand.doing = Doing::claimed; break;
-        case CallState::dispatched: errand.doing = Doing::ready; break;
-        case CallState::reconciling: errand.doing = Doing::probing; break;
+        case CallState::claimed: activity.doing = Doing::claimed; break;
+        case CallState::dispatched: activity.doing = Doing::ready; break;
+        case CallState::reconciling: activity.doing = Doing::probing; break;
         default: break;
     }
 }
 
 bool World::claim(std::size_t n, std::size_t k, bool dispatch) {
     Key& key = keys_[k];
-    if (nodes_[n].status != NodeStatus::alive || nodes_[n].errands[k].doing != Doing::nothing) return false;
-    const CallRow standing_row = row_of(key);
-    ledger::Standing standing;
-    if (key.has_row) {
-        standing.row = &standing_row;
-        standing.owner_alive = key.owner != kNobody && nodes_[key.owner].status == NodeStatus::alive;
-    }
+    if (nodes_[n].status != NodeStatus::alive || nodes_[n].activities[k].doing != Doing::nothing)
+        return false;
+    ModelRows rows = rows_of(key);
+    const CallRow before = rows.row.value_or(CallRow());
     CallRow claimant;
     claimant.key.key = "k";
     claimant.effect = key.effect;
     claimant.owner = n + 1;
-    const ledger::ClaimVerdict foreseen = foresee_claim(standing, claimant.fingerprint);
-    ledger::ClaimDecision decision = decide_claim(standing, std::move(claimant), dispatch, kNow);
-    check(foreseen == decision.verdict, "a claim was told something else than a look before it");
-    if (decision.store == ledger::ClaimDecision::Store::nothing) return false;
-    const bool ours = decision.verdict == ledger::ClaimVerdict::claimed;
-    if (decision.store == ledger::ClaimDecision::Store::insert) {
-        check(ours && decision.row.epoch == 1, "a new row is not its claimant's");
-        const bool sent = decision.row.attempt != 0;
-        decision.row.epoch = kNewest;
-        decision.row.attempt = kNewest;
+    const ledger::ClaimVerdict foreseen = foresee_claim(rows.standing(), claimant.fingerprint);
+    ledger::ClaimReply reply;
+    const bool done = claim_call(rows, std::move(claimant), std::nullopt, dispatch, reply).has_value();
+    check(done && !reply.error, "a claim failed by itself");
+    check(foreseen == reply.verdict, "a claim was told something else than a look before it");
+    check_stored(rows, rows.stored());
+    if (!rows.stored()) return false;
+    const bool ours = reply.verdict == ledger::ClaimVerdict::claimed;
+    CallRow row = *rows.row;
+    if (rows.inserted()) {
+        check(ours && row.epoch == 1, "a new row is not its claimant's");
+        const bool sent = row.attempt != 0;
+        row.epoch = kNewest;
+        row.attempt = kNewest;
         key.has_row = true;
-        key.state = decision.row.state;
+        key.state = row.state;
         key.owner = static_cast<std::uint8_t>(n);
-        key.maybe_applied = decision.row.maybe_applied;
-        check(sent == (decision.row.state == CallState::dispatched), "a new row counts its dispatch wrongly");
-        count(to_string(decision.row.state));
+        key.maybe_applied = row.maybe_applied;
+        check(sent == (row.state == CallState::dispatched), "a new row counts its dispatch wrongly");
+        count(to_string(row.state));
     } else {
         count("take-over");
         passed_on(k);
-        store(k, standing_row, decision.row, true, false);
+        store(k, before, row, true, false);
     }
     if (ours) {
-        begin(n, k, decision.row);
-        if (decision.row.state == CallState::dispatched) passed_fence(n, k, false, decision.row);
+        begin(n, k, row);
+        if (row.state == CallState::dispatched) passed_fence(n, k, false, row);
     }
     return true;
 }
 
 bool World::dispatch(std::size_t n, std::size_t k) {
-    Errand& errand = nodes_[n].errands[k];
-    if (!running(n) || errand.doing != Doing::claimed) return false;
-    const bool stale = errand.belief.passed_on;
-    if (keys_[k].has_row && !errand.belief.row_gone) {
-        const CallRow before = row_of(keys_[k]);
-        CallRow row = before;
-        const bool passed = ledger::dispatch(row, kNewest - errand.belief.epochs, n + 1, {});
+    Activity& activity = nodes_[n].activities[k];
+    if (!running(n) || activity.doing != Doing::claimed) return false;
+    const bool stale = activity.belief.passed_on;
+    if (keys_[k].has_row && !activity.belief.row_gone) {
+        ModelRows rows = rows_of(keys_[k]);
+        const CallRow before = *rows.row;
+        ledger::DispatchRequest request;
+        request.epoch = kNewest - activity.belief.epochs;
+        request.owner = n + 1;
+        ledger::DispatchReply reply;
+        const bool passed = dispatch_call(rows, request, reply) && !reply.fenced;
+        check_stored(rows, passed);
+        const CallRow& row = *rows.row;
         store(k, before, row, passed, false);
         if (passed) {
             passed_fence(n, k, stale, row);
@@ -245,18 +269,18 @@ bool World::dispatch(std::size_t n, std::size_t k) {
         }
     }
     count("fenced");
-    errand = {};
+    activity = {};
     return true;
 }
 
 bool World::send(std::size_t n, std::size_t k) {
-    Errand& errand = nodes_[n].errands[k];
-    if (errand.belief.row_gone) {
-        errand = {};
+    Activity& activity = nodes_[n].activities[k];
+    if (activity.belief.row_gone) {
+        activity = {};
         keys_[k].old_orphans = capped(keys_[k].old_orphans + 1u, kMany);
     } else {
-        errand.doing = Doing::waiting;
-        errand.message = Message::flying;
+        activity.doing = Doing::waiting;
+        activity.message = Message::flying;
     }
     return true;
 }
@@ -266,11 +290,22 @@ void World::report(std::size_t n, std::size_t k, const Belief& belief, AttemptEn
                    bool goes_on) {
     Key& key = keys_[k];
     if (!key.has_row || belief.row_gone) return;
-    const CallRow before = row_of(key);
-    CallRow row = before;
+    ModelRows rows = rows_of(key);
+    const CallRow before = *rows.row;
     const bool mine = !belief.passed_on && (before.state == CallState::claimed || !belief.outdated);
-    const ledger::Settled settled =
-        ledger::settle(row, kNewest - belief.epochs, kNewest - belief.attempts, end, last, nullptr, kNow);
+    ledger::SettleRequest request;
+    request.epoch = kNewest - belief.epochs;
+    request.attempt = kNewest - belief.attempts;
+    request.end = end;
+    request.last = last;
+    ledger::SettleReply reply;
+    check(settle_call(rows, request, nullptr, reply).has_value(), "a settlement failed by itself");
+    const ledger::Settled settled = reply.settled;
+    check_stored(rows, settled.accepted);
+    check(rows.removed() == settled.released,
+          "a key became free, and nobody was told; or was told, and it did not");
+    const CallRow& row = *rows.row;
+    check(row.state == reply.state, "a settlement was told another state than the row's");
     if (settled.accepted && end == AttemptEnd::not_applied && before.state != CallState::claimed)
         key.unproven = false;
     store(k, before, row, settled.accepted, settled.released);
@@ -290,19 +325,19 @@ void World::report(std::size_t n, std::size_t k, const Belief& belief, AttemptEn
 }
 
 bool World::settle(std::size_t n, std::size_t k, AttemptEnd end, bool last) {
-    const Belief belief = std::exchange(nodes_[n].errands[k], {}).belief;
+    const Belief belief = std::exchange(nodes_[n].activities[k], {}).belief;
     report(n, k, belief, end, last, true);
     return true;
 }
 
 bool World::time_out(std::size_t n, std::size_t k, bool last) {
-    Errand& errand = nodes_[n].errands[k];
-    if (!running(n) || errand.doing != Doing::waiting || is_answer(errand.message)) return false;
-    if (errand.message == Message::flying) {
+    Activity& activity = nodes_[n].activities[k];
+    if (!running(n) || activity.doing != Doing::waiting || is_answer(activity.message)) return false;
+    if (activity.message == Message::flying) {
         if (!take_fault()) return false;
         Late& late = nodes_[n].late[k];
         drop_message(k, late.message);
-        late = {Message::flying, errand.belief};
+        late = {Message::flying, activity.belief};
     }
     return settle(n, k, AttemptEnd::ambiguous, last);
 }
@@ -318,18 +353,18 @@ bool World::settle_late(std::size_t n, std::size_t k) {
 bool World::may_still_happen(std::size_t k) const {
     if (keys_[k].orphans > 0) return true;
     return std::ranges::any_of(nodes_, [k](const Node& node) {
-        const Errand& errand = node.errands[k];
+        const Activity& activity = node.activities[k];
         const Late& late = node.late[k];
-        const bool sends = errand.doing == Doing::ready && !errand.belief.row_gone;
-        return sends || errand.message == Message::flying || late.message == Message::flying;
+        const bool sends = activity.doing == Doing::ready && !activity.belief.row_gone;
+        return sends || activity.message == Message::flying || late.message == Message::flying;
     });
 }
 
 bool World::conclude(std::size_t n, std::size_t k, Reconciliation::Verdict verdict) {
-    Errand& errand = nodes_[n].errands[k];
+    Activity& activity = nodes_[n].activities[k];
     Key& key = keys_[k];
-    if (!running(n) || errand.doing != Doing::probing) return false;
-    const Belief belief = errand.belief;
+    if (!running(n) || activity.doing != Doing::probing) return false;
+    const Belief belief = activity.belief;
     const bool there = key.has_row && !belief.row_gone;
     if (there) {
         const bool applied = key.applied > 0;
@@ -339,11 +374,17 @@ bool World::conclude(std::size_t n, std::size_t k, Reconciliation::Verdict verdi
             return false;
         }
     }
-    errand = {};
+    activity = {};
     if (!there) return true;
-    const CallRow before = row_of(key);
-    CallRow row = before;
-    const bool accepted = ledger::conclude(row, kNewest - belief.epochs, verdict, nullptr, kNow);
+    ModelRows rows = rows_of(key);
+    const CallRow before = *rows.row;
+    ledger::ConcludeRequest request;
+    request.epoch = kNewest - belief.epochs;
+    request.verdict = verdict;
+    ledger::ConcludeReply reply;
+    const bool accepted = conclude_call(rows, request, nullptr, reply) && reply.accepted;
+    check_stored(rows, accepted);
+    const CallRow& row = *rows.row;
     store(k, before, row, accepted, false);
     if (!accepted) return true;
     count("probe");
@@ -402,7 +443,7 @@ bool World::crash(std::size_t n) {
     if (node.status == NodeStatus::dead) return false;
     if (node.status == NodeStatus::alive && !take_fault()) return false;
     for (std::size_t k = 0; k < kKeys; ++k) {
-        drop_message(k, node.errands[k].message);
+        drop_message(k, node.activities[k].message);
         drop_message(k, node.late[k].message);
         if (keys_[k].owner == n) keys_[k].owner = kNobody;
     }
@@ -415,12 +456,12 @@ bool World::give_up(std::size_t k) {
     Key& key = keys_[k];
     const bool alive = key.owner != kNobody && nodes_[key.owner].status == NodeStatus::alive;
     if (!key.has_row || alive || ledger::is_end(key.state)) return false;
-    const CallRow before = row_of(key);
-    CallRow row = before;
+    ModelRows rows = rows_of(key);
+    const CallRow before = *rows.row;
     passed_on(k);
-    const ledger::Settled settled = ledger::give_up(row, kNow);
-    check(settled.accepted, "a dead owner's call cannot be given up");
-    store(k, before, row, settled.accepted, settled.released);
+    check(give_up_call(rows, *rows.row).has_value(), "a dead owner's call cannot be given up");
+    check_stored(rows, true);
+    store(k, before, *rows.row, true, rows.removed());
     return true;
 }
 
@@ -428,11 +469,13 @@ bool World::resolve(std::size_t k, bool applied) {
     Key& key = keys_[k];
     if (!key.has_row || key.state != CallState::unknown) return false;
     if (applied != (key.applied > 0) || (!applied && may_still_happen(k))) return false;
-    const CallRow before = row_of(key);
-    CallRow row = before;
-    const bool accepted = ledger::resolve(row, applied, nullptr, kNow);
+    ModelRows rows = rows_of(key);
+    const CallRow before = *rows.row;
+    AuditEvent event;
+    const bool accepted = flattened(resolve_call(rows, {}, applied, nullptr, event)).has_value();
     check(accepted, "an unknown outcome cannot be resolved");
-    store(k, before, row, accepted, false);
+    check_stored(rows, accepted);
+    store(k, before, *rows.row, accepted, false);
     count("resolved");
     return true;
 }
@@ -450,10 +493,10 @@ bool World::apply(const Move& move) {
     const std::size_t n = move.node;
     const std::size_t k = move.key;
     if (k >= settings_.keys) return false;
-    Errand& errand = nodes_[n].errands[k];
+    Activity& activity = nodes_[n].activities[k];
     Late& late = nodes_[n].late[k];
     const bool runs = running(n);
-    const auto doing = [&](Doing what) { return runs && errand.doing == what; };
+    const auto doing = [&](Doing what) { return runs && activity.doing == what; };
     bool possible = false;
     switch (move.kind) {
         case Kind::claim: possible = claim(n, k, true); break;
@@ -466,11 +509,11 @@ bool World::apply(const Move& move) {
                 doing(Doing::ready) && settle(n, k, AttemptEnd::not_applied, move.kind == Kind::cannot_send);
             break;
         case Kind::answer_ends:
-            possible = doing(Doing::waiting) && is_answer(errand.message) &&
-                       settle(n, k, end_of(errand.message), true);
+            possible = doing(Doing::waiting) && is_answer(activity.message) &&
+                       settle(n, k, end_of(activity.message), true);
             break;
         case Kind::answer_once:
-            possible = doing(Doing::waiting) && errand.message == Message::refused &&
+            possible = doing(Doing::waiting) && activity.message == Message::refused &&
                        settle(n, k, AttemptEnd::not_applied, false);
             break;
         case Kind::time_out:
@@ -483,8 +526,8 @@ bool World::apply(const Move& move) {
             break;
         case Kind::forget:
             possible = doing(Doing::waiting) && !settings_.faults;
-            if (possible) drop_message(k, errand.message);
-            if (possible) errand = {};
+            if (possible) drop_message(k, activity.message);
+            if (possible) activity = {};
             break;
         case Kind::late_answer: possible = settle_late(n, k); break;
         case Kind::probe_applied: possible = conclude(n, k, Reconciliation::Verdict::applied); break;
@@ -494,7 +537,7 @@ bool World::apply(const Move& move) {
         case Kind::applies_unheard:
         case Kind::fails:
         case Kind::refuses:
-        case Kind::gets_lost: possible = arrive(k, errand.message, move.kind); break;
+        case Kind::gets_lost: possible = arrive(k, activity.message, move.kind); break;
         case Kind::late_applies:
         case Kind::late_fails:
         case Kind::late_refuses:

@@ -1,9 +1,10 @@
 // A small world around the ledger's rules: two keys, three nodes that run calls under them, crash, lose their
 // lease and go on all the same, and an outside world that knows what really happened.
 //
-// Whatever happens to a row is decided by the functions of state_machine.h, called on a CallRow; nothing of
-// them is written down here again. Beside the row stands what the rules cannot see: which messages are under
-// way, which effects happened. After each move the invariants are judged by both.
+// Whatever happens to a row is done by the ledger's own procedures (ledger/procedures.h) over a row store of
+// one row (model_rows.h); nothing of them is written down here again. Beside the row stands what the rules
+// cannot see: which messages are under way, which effects happened. After each move the invariants are judged
+// by both, and what a procedure says it did by what it stored and recorded.
 //
 // Numbers that only grow (epochs, attempts, rows under a key) are kept relative to the newest, because the
 // rules only compare them: so the world is finite although calls are retried, taken over and begun anew
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include "ledger/state_machine.h"
+
+#include "model_rows.h"
 
 namespace callgate::model {
 
@@ -61,7 +64,7 @@ struct Belief {
     bool row_gone = false;      // it has passed C3, and may send; all else is forgotten with the row
 };
 
-struct Errand {
+struct Activity {
     Doing doing = Doing::nothing;
     Belief belief;
     Message message = Message::none;  // where it waits for an answer
@@ -75,7 +78,7 @@ struct Late {
 
 struct Node {
     NodeStatus status = NodeStatus::alive;
-    std::array<Errand, kKeys> errands;
+    std::array<Activity, kKeys> activities;
     std::array<Late, kKeys> late;
 };
 
@@ -194,6 +197,8 @@ private:
     bool take_fault();
 
     CallRow row_of(const Key& key) const;
+    ModelRows rows_of(const Key& key) const;
+    void check_stored(const ModelRows& rows, bool changed);
     /// Puts back what a rule made of the row, and judges the step.
     void store(std::size_t k, const CallRow& before, const CallRow& after, bool said_so, bool removed);
     void release(std::size_t k);

@@ -173,9 +173,9 @@ Packed World::pack() const {
         bits.put(static_cast<std::uint64_t>(node.status), 2);
         for (std::size_t k = 0; k < kKeys; ++k) {
             bits.put(keys_[k].owner == n ? 1 : 0, 1);
-            bits.put(static_cast<std::uint64_t>(node.errands[k].doing), 3);
-            bits.put(node.errands[k].belief);
-            bits.put(static_cast<std::uint64_t>(node.errands[k].message), 3);
+            bits.put(static_cast<std::uint64_t>(node.activities[k].doing), 3);
+            bits.put(node.activities[k].belief);
+            bits.put(static_cast<std::uint64_t>(node.activities[k].message), 3);
             bits.put(static_cast<std::uint64_t>(node.late[k].message), 3);
             bits.put(node.late[k].belief);
         }
@@ -218,9 +218,9 @@ World World::unpack(const Packed& packed, const Settings& settings) {
         node.status = static_cast<NodeStatus>(own.take(2));
         for (std::size_t k = 0; k < kKeys; ++k) {
             if (own.take(1) != 0) world.keys_[k].owner = static_cast<std::uint8_t>(n);
-            node.errands[k].doing = static_cast<Doing>(own.take(3));
-            node.errands[k].belief = own.belief();
-            node.errands[k].message = static_cast<Message>(own.take(3));
+            node.activities[k].doing = static_cast<Doing>(own.take(3));
+            node.activities[k].belief = own.belief();
+            node.activities[k].message = static_cast<Message>(own.take(3));
             node.late[k].message = static_cast<Message>(own.take(3));
             node.late[k].belief = own.belief();
         }
@@ -244,12 +244,12 @@ std::string World::describe() const {
         if (key.orphans + key.old_orphans > 0)
             text += fmt::format(", {} lost to sight", key.orphans + key.old_orphans);
         for (std::size_t n = 0; n < kNodes; ++n) {
-            const Errand& errand = nodes_[n].errands[k];
+            const Activity& activity = nodes_[n].activities[k];
             const Late& late = nodes_[n].late[k];
-            if (errand.doing != Doing::nothing) {
-                text += fmt::format("; {} {}{}{}{}", static_cast<char>('A' + n), word(errand.doing),
-                                    behind(errand.belief), errand.message == Message::none ? "" : ", ",
-                                    word(errand.message));
+            if (activity.doing != Doing::nothing) {
+                text += fmt::format("; {} {}{}{}{}", static_cast<char>('A' + n), word(activity.doing),
+                                    behind(activity.belief), activity.message == Message::none ? "" : ", ",
+                                    word(activity.message));
             }
             if (late.message != Message::none) {
                 text += fmt::format("; {} gave up{}, {}", static_cast<char>('A' + n), behind(late.belief),

@@ -215,7 +215,7 @@ private:
 
     void restore(const std::string& name, bool moved) {
         ++counts_.restores;
-        ledger::RestoreOrder order;
+        ledger::RestoreRequest order;
         order.moved = moved;
         order.by = "tester";
         if (const auto done = ledger::SqliteLedger::restore(stage_.ledger_options(), order); !done)

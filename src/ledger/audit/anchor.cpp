@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "ledger/audit/export.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -89,19 +90,17 @@ Result<void> AnchorFile::submit(std::string_view note) {
 }
 
 Result<void> AnchorFile::append(std::string_view note) {
-    const auto file = files_.open(path_, os::OpenMode::append);
-    if (!file) return tl::unexpected(file.error());
+    CALLGATE_TRY_ASSIGN(const auto file, files_.open(path_, os::OpenMode::append));
     // A line that was cut short before must not swallow this one.
     const std::string line = (clean_ ? "" : "\n") + checkpoint_line(note);
-    if (const auto written = os::write_all(files_, *file, line); !written) return written;
-    return files_.fdatasync(*file);
+    CALLGATE_TRY(os::write_all(files_, file, line));
+    return files_.fdatasync(file);
 }
 
 Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& path, std::size_t max_bytes) {
-    const auto text = os::read_file(files, path, max_bytes);
-    if (!text) return tl::unexpected(text.error());
+    CALLGATE_TRY_ASSIGN(const auto text, os::read_file(files, path, max_bytes));
     AnchoredNotes out;
-    std::string_view rest = *text;
+    std::string_view rest = text;
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
         const std::string_view line = rest.substr(0, end);
@@ -122,10 +121,9 @@ Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::s
     const auto file = files.open(path, os::OpenMode::read);
     if (!file && os::error_number(file.error()) == ENOENT) return std::nullopt;
     if (!file) return tl::unexpected(file.error());
-    const auto info = files.stat(*file);
-    if (!info) return tl::unexpected(info.error());
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(*file));
     std::string text;  // from `begin` on, without the lines that were looked at
-    for (std::uint64_t begin = info->size; begin > 0 && info->size - begin < max_bytes;) {
+    for (std::uint64_t begin = info.size; begin > 0 && info.size - begin < max_bytes;) {
         const std::uint64_t size = std::min(kAtOnce, begin);
         begin -= size;
         std::string piece(size, '\0');
@@ -158,22 +156,20 @@ Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::s
 Result<void> WitnessCommand::submit(std::string_view note) {
     os::ProcessSpec spec(argv_);
     spec.output = os::Stdio::null;
-    auto process = launcher_.launch(spec);
-    if (!process) return tl::unexpected(process.error());
-    write_note((*process)->input, note);
-    (*process)->input.reset();
-    const auto status = (*process)->wait(timeout_);
-    if (!status) return tl::unexpected(status.error());
-    if (!*status)
+    CALLGATE_TRY_ASSIGN(auto process, launcher_.launch(spec));
+    write_note(process->input, note);
+    process->input.reset();
+    CALLGATE_TRY_ASSIGN(const auto status, process->wait(timeout_));
+    if (!status)
         return fail(ErrorCode::transport,
                     fmt::format("The witness command {} took longer than {} ms and was ended.", argv_.front(),
                                 timeout_.count()),
                     {{"reason", "witness_timed_out"}, {"command", argv_.front()}});
-    if ((*status)->ok()) return {};
-    const std::string words = last_words((*process)->errors);
+    if (status->ok()) return {};
+    const std::string words = last_words(process->errors);
     return fail(ErrorCode::transport,
                 fmt::format("The witness command {} did not take the checkpoint: {}{}{}.", argv_.front(),
-                            (*status)->to_string(), words.empty() ? "" : ", ", words),
+                            status->to_string(), words.empty() ? "" : ", ", words),
                 {{"reason", "witness_refused"}, {"command", argv_.front()}});
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "base/utf8.h"
 #include "ledger/audit/export.h"
 
@@ -135,7 +136,7 @@ Result<void> export_cef(AuditReader& reader, std::uint64_t from, std::uint64_t t
     private:
         const TextSink& write_;
     } lines(write);
-    if (auto walked = walk_audit(reader, from, to, lines); !walked) return walked;
+    CALLGATE_TRY(walk_audit(reader, from, to, lines));
     return lines.result;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "ledger/audit/event_view.h"
 #include "ledger/audit/proof.h"
 
@@ -39,37 +40,34 @@ std::string_view text_of(const Object& object, std::string_view name) {
 }  // namespace
 
 Result<Object> prove_event(AuditReader& reader, std::uint64_t sequence) {
-    const auto note = reader.latest_checkpoint();
-    if (!note) return tl::unexpected(note.error());
-    if (!*note)
+    CALLGATE_TRY_ASSIGN(const auto note, reader.latest_checkpoint());
+    if (!note)
         return fail(ErrorCode::audit_failure,
                     "The log has no checkpoint yet, so nothing in it can be proven to others. Make one with "
                     "`callgate audit checkpoint`.",
                     {{"reason", "no_checkpoint"}});
-    const auto checkpoint = parse_checkpoint(**note);
+    const auto checkpoint = parse_checkpoint(*note);
     if (!checkpoint) return tl::unexpected(checkpoint.error());
     const std::uint64_t size = checkpoint->checkpoint.size;
     const auto path = inclusion_proof(reader, sequence, size);
     if (!path) return tl::unexpected(path.error());
-    const auto rows = reader.rows(sequence, sequence + 1);
-    if (!rows) return tl::unexpected(rows.error());
+    CALLGATE_TRY_ASSIGN(const auto rows, reader.rows(sequence, sequence + 1));
     // The one before may be archived; its hash is known all the same.
-    const auto previous =
-        sequence == 1 ? std::vector{empty_head(reader.chain_id()).hash} : reader.hashes(sequence - 1, sequence);
-    if (!previous) return tl::unexpected(previous.error());
-    if (rows->size() != 1 || previous->size() != 1)
+    CALLGATE_TRY_ASSIGN(const auto previous, sequence == 1 ? std::vector{empty_head(reader.chain_id()).hash}
+                                                           : reader.hashes(sequence - 1, sequence));
+    if (rows.size() != 1 || previous.size() != 1)
         return fail(ErrorCode::audit_failure,
                     fmt::format("Event {} or the one before it is missing.", sequence),
                     {{"reason", "row_missing"}});
-    const Sha256Digest before = previous->front();
+    const Sha256Digest before = previous.front();
     Array steps;
     for (const Sha256Digest& step : *path) steps.emplace_back(base::to_hex(step));
     return Object{{"callgate_audit_proof", 1},
-                  {"event", rows->back().bytes},
+                  {"event", rows.back().bytes},
                   {"previous_hash", base::to_hex(before)},
-                  {"hash", base::to_hex(rows->back().hash)},
+                  {"hash", base::to_hex(rows.back().hash)},
                   {"path", std::move(steps)},
-                  {"checkpoint", **note}};
+                  {"checkpoint", *note}};
 }
 
 Result<std::string> check_event_proof(const Object& proof, std::span<const VerifyingKey> keys) {

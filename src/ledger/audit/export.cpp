@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "base/utf8.h"
 #include "ledger/audit/checkpoint.h"
 
@@ -115,7 +116,8 @@ public:
         }
         return true;
     }
-    /// All that are left, except those that came while the log was read: they cover events that are there now.
+    /// All that are left, except those that came while the log was read: they cover events that are there
+    /// now.
     bool tell_rest(AuditVisitor& visitor) {
         for (; more(); ++next_) {
             const auto note = parse_checkpoint(notes_[next_]);
@@ -275,43 +277,39 @@ std::optional<ScanFault> read_event_line(std::string_view line, ExportedEvent& e
 }
 
 Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t to, AuditVisitor& visitor) {
-    const auto size = reader.size();
-    if (!size) return tl::unexpected(size.error());
-    const auto head = reader.archived();
-    if (!head) return tl::unexpected(head.error());
+    CALLGATE_TRY_ASSIGN(const auto size, reader.size());
+    CALLGATE_TRY_ASSIGN(const auto head, reader.archived());
     Checkpoints checkpoints(reader);
-    const bool to_the_end = to > *size;
+    const bool to_the_end = to > size;
     from = std::max<std::uint64_t>(from, 1);
-    if (*head) {
-        const auto note = parse_checkpoint((*head)->note);
+    if (head) {
+        const auto note = parse_checkpoint(head->note);
         if (note) from = std::max(from, note->checkpoint.size + 1);
     }
-    to = std::min(to, *size + 1);
+    to = std::min(to, size + 1);
     if (from > 1) checkpoints.skip(from);
     std::uint64_t batch = kBatch;
     while (from < to) {
         const std::uint64_t end = std::min(to, from + batch);
-        const auto rows = reader.rows(from, end);
-        if (!rows) return tl::unexpected(rows.error());
-        auto payloads = reader.payloads(from, end);
-        if (!payloads) return tl::unexpected(payloads.error());
+        CALLGATE_TRY_ASSIGN(const auto rows, reader.rows(from, end));
+        CALLGATE_TRY_ASSIGN(auto payloads, reader.payloads(from, end));
         from = end;
         // Where nothing is stored for long, be quick to find what is.
-        batch = rows->empty() ? batch * 2 : kBatch;
-        auto payload = payloads->begin();
+        batch = rows.empty() ? batch * 2 : kBatch;
+        auto payload = payloads.begin();
         std::vector<StoredPayload> own;
-        for (const AuditRow& row : *rows) {
+        for (const AuditRow& row : rows) {
             if (!checkpoints.tell(row.sequence - 1, visitor)) return {};
-            while (payload != payloads->end() && payload->sequence < row.sequence) ++payload;
+            while (payload != payloads.end() && payload->sequence < row.sequence) ++payload;
             own.clear();
-            for (; payload != payloads->end() && payload->sequence == row.sequence; ++payload)
+            for (; payload != payloads.end() && payload->sequence == row.sequence; ++payload)
                 own.push_back(std::move(payload->payload));
             std::sort(own.begin(), own.end(),
                       [](const StoredPayload& a, const StoredPayload& b) { return a.field < b.field; });
             if (!visitor.event(row, own)) return {};
         }
     }
-    checkpoints.set_told(*size);
+    checkpoints.set_told(size);
     to_the_end ? checkpoints.tell_rest(visitor) : checkpoints.tell(to - 1, visitor);
     if (checkpoints.error()) return tl::unexpected(*checkpoints.error());
     return {};
@@ -334,10 +332,9 @@ Result<void> export_jsonl(AuditReader& reader, const TextSink& write) {
     private:
         const TextSink& write_;
     } lines(write);
-    const auto head = reader.archived();
-    if (!head) return tl::unexpected(head.error());
-    if (!lines.put(header_line(reader.chain_id(), *head))) return lines.result;
-    if (auto walked = walk_audit(reader, 1, kMaxAuditInteger, lines); !walked) return walked;
+    CALLGATE_TRY_ASSIGN(const auto head, reader.archived());
+    if (!lines.put(header_line(reader.chain_id(), head))) return lines.result;
+    CALLGATE_TRY(walk_audit(reader, 1, kMaxAuditInteger, lines));
     return lines.result;
 }
 

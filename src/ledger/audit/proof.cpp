@@ -1,5 +1,7 @@
 #include "ledger/audit/proof.h"
 
+#include "base/try.h"
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -36,23 +38,20 @@ public:
             return complete(level, begin >> level);
         }
         const std::uint64_t split = split_of(count);
-        const auto left = range(begin, begin + split);
-        if (!left) return left;
-        const auto right = range(begin + split, end);
-        if (!right) return right;
-        return node_hash(hasher_, *left, *right);
+        CALLGATE_TRY_ASSIGN(const auto left, range(begin, begin + split));
+        CALLGATE_TRY_ASSIGN(const auto right, range(begin + split, end));
+        return node_hash(hasher_, left, right);
     }
 
 private:
     /// The root of a complete subtree.
     Result<Sha256Digest> complete(int level, std::uint64_t index) {
         const int below = level % kTileLevels;
-        const auto tile = this->tile(level - below, (index << below) / kTile);
-        if (!tile) return tl::unexpected(tile.error());
+        CALLGATE_TRY_ASSIGN(const auto tile, this->tile(level - below, (index << below) / kTile));
         const auto first = static_cast<std::size_t>((index << below) % kTile);
         const std::size_t width = std::size_t{1} << below;
-        std::vector<Sha256Digest> row((*tile)->begin() + static_cast<std::ptrdiff_t>(first),
-                                      (*tile)->begin() + static_cast<std::ptrdiff_t>(first + width));
+        std::vector<Sha256Digest> row(tile->begin() + static_cast<std::ptrdiff_t>(first),
+                                      tile->begin() + static_cast<std::ptrdiff_t>(first + width));
         for (; row.size() > 1; row.resize(row.size() / 2))
             for (std::size_t i = 0; i < row.size() / 2; ++i)
                 row[i] = node_hash(hasher_, row[2 * i], row[2 * i + 1]);
@@ -89,10 +88,9 @@ private:
     }
 
     Result<std::vector<Sha256Digest>> nodes(int level, std::uint64_t from, std::uint64_t to) {
-        const auto stored = reader_.nodes(level, from, to);
-        if (!stored) return tl::unexpected(stored.error());
+        CALLGATE_TRY_ASSIGN(const auto stored, reader_.nodes(level, from, to));
         std::vector<Sha256Digest> out;
-        for (const TreeNode& node : *stored) {
+        for (const TreeNode& node : stored) {
             if (node.index != from + out.size()) break;
             out.push_back(node.hash);
         }
@@ -126,14 +124,12 @@ Result<StoredTree> open_tree(AuditReader& reader, std::uint64_t first, std::uint
 }  // namespace
 
 Result<Sha256Digest> root_at(AuditReader& reader, std::uint64_t size) {
-    auto tree = open_tree(reader, size, size, 0);
-    if (!tree) return tl::unexpected(tree.error());
-    return tree->range(0, size);
+    CALLGATE_TRY_ASSIGN(auto tree, open_tree(reader, size, size, 0));
+    return tree.range(0, size);
 }
 
 Result<ProofPath> inclusion_proof(AuditReader& reader, std::uint64_t sequence, std::uint64_t size) {
-    auto tree = open_tree(reader, sequence, size, 1);
-    if (!tree) return tl::unexpected(tree.error());
+    CALLGATE_TRY_ASSIGN(auto tree, open_tree(reader, sequence, size, 1));
     // From the root down: at every split the other side's root belongs to the proof.
     ProofPath path;
     const std::uint64_t leaf = sequence - 1;
@@ -142,9 +138,8 @@ Result<ProofPath> inclusion_proof(AuditReader& reader, std::uint64_t sequence, s
     while (end - begin > 1) {
         const std::uint64_t middle = begin + split_of(end - begin);
         const bool left = leaf < middle;
-        const auto other = left ? tree->range(middle, end) : tree->range(begin, middle);
-        if (!other) return tl::unexpected(other.error());
-        path.push_back(*other);
+        CALLGATE_TRY_ASSIGN(const auto other, left ? tree.range(middle, end) : tree.range(begin, middle));
+        path.push_back(other);
         (left ? end : begin) = middle;
     }
     return ProofPath(path.rbegin(), path.rend());
@@ -158,21 +153,18 @@ Result<ProofPath> consistency_proof(AuditReader& reader, std::uint64_t from, std
     std::uint64_t begin = 0;
     std::uint64_t end = to;
     const auto add = [&](std::uint64_t first, std::uint64_t last) -> Result<void> {
-        const auto hash = tree->range(first, last);
-        if (!hash) return tl::unexpected(hash.error());
-        path.push_back(*hash);
+        CALLGATE_TRY_ASSIGN(const auto hash, tree->range(first, last));
+        path.push_back(hash);
         return {};
     };
     while (from != end) {
         const std::uint64_t middle = begin + split_of(end - begin);
         const bool left = from <= middle;
-        if (const auto added = left ? add(middle, end) : add(begin, middle); !added)
-            return tl::unexpected(added.error());
+        CALLGATE_TRY(left ? add(middle, end) : add(begin, middle));
         (left ? end : begin) = middle;
     }
     // The old tree itself needs no proof where it is a complete subtree of the new one.
-    if (begin != 0)
-        if (const auto added = add(begin, end); !added) return tl::unexpected(added.error());
+    if (begin != 0) CALLGATE_TRY(add(begin, end));
     return ProofPath(path.rbegin(), path.rend());
 }
 

@@ -1,5 +1,7 @@
 #include "ledger/audit/reader.h"
 
+#include "base/try.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -29,9 +31,8 @@ Result<ChainHead> restore_head(AuditReader& reader) {
     for (; level > 0; level -= kTileLevels) {
         const std::uint64_t from = head.size() >> level;
         const std::uint64_t to = *size >> level;
-        const auto nodes = reader.nodes(level, from, to);
-        if (!nodes) return tl::unexpected(nodes.error());
-        for (const TreeNode& node : *nodes) {
+        CALLGATE_TRY_ASSIGN(const auto nodes, reader.nodes(level, from, to));
+        for (const TreeNode& node : nodes) {
             if (node.level != level || node.index != head.size() >> level) break;
             head.tree.push_node(hasher, level, node.hash);
         }
@@ -42,20 +43,18 @@ Result<ChainHead> restore_head(AuditReader& reader) {
                                     head.size() >> level, level),
                         {{"reason", "node_missing"}, {"level", level}, {"index", head.size() >> level}});
     }
-    const auto hashes = reader.hashes(head.size() + 1, *size + 1);
-    if (!hashes) return tl::unexpected(hashes.error());
+    CALLGATE_TRY_ASSIGN(const auto hashes, reader.hashes(head.size() + 1, *size + 1));
     std::uint64_t read = head.size();
-    for (const Sha256Digest& hash : *hashes) {
+    for (const Sha256Digest& hash : hashes) {
         head.tree.push_leaf(hasher, leaf_hash(hasher, hash));
         head.hash = hash;
         ++read;
     }
-    if (read == *size && *size != 0 && hashes->empty()) {
+    if (read == *size && *size != 0 && hashes.empty()) {
         // The size is a whole number of tiles: the last hash is in none of those read.
-        const auto last = reader.hashes(*size, *size + 1);
-        if (!last) return tl::unexpected(last.error());
-        if (last->size() == 1)
-            head.hash = last->front();
+        CALLGATE_TRY_ASSIGN(const auto last, reader.hashes(*size, *size + 1));
+        if (last.size() == 1)
+            head.hash = last.front();
         else
             --read;
     }

@@ -7,6 +7,7 @@
 #include <openssl/crypto.h>
 
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "os/files.h"
 
 namespace callgate::ledger {
@@ -33,9 +34,8 @@ Result<std::optional<SigningKey>> load(os::FileOps& files, const std::string& pa
     auto text = os::read_file(files, path, kMaxKeyFile);
     if (!text && is_missing(text.error())) return std::nullopt;
     if (!text) return tl::unexpected(text.error());
-    const auto info = files.stat(path);
-    if (!info) return tl::unexpected(info.error());
-    if ((info->permissions & 077) != 0) {
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(path));
+    if ((info.permissions & 077) != 0) {
         OPENSSL_cleanse(text->data(), text->size());
         return unusable(
             "key_permissions", path,
@@ -80,31 +80,29 @@ AuditSigner::AuditSigner(os::FileOps& files, base::Rng& rng, std::string path, s
 Result<AuditSigner> AuditSigner::open(os::FileOps& files, base::Rng& rng, std::string path,
                                       std::string_view chain_id, std::string_view in_force) {
     std::string origin = audit_origin(chain_id);
-    auto current = load(files, path, origin);
-    if (!current) return tl::unexpected(current.error());
-    if (in_force.empty() && !*current) {
+    CALLGATE_TRY_ASSIGN(auto current, load(files, path, origin));
+    if (in_force.empty() && !current) {
         SigningKey made = SigningKey::generate(origin, rng);
-        if (auto stored = store(files, rng, path, made); !stored) return tl::unexpected(stored.error());
+        CALLGATE_TRY(store(files, rng, path, made));
         return AuditSigner(files, rng, std::move(path), std::move(origin), std::move(made));
     }
-    if (!*current)
-        return unusable(
-            "key_missing", path,
-            fmt::format("The audit's signing key {} is missing. Restore it from a backup: without it "
-                        "no checkpoint of this log can be signed.",
-                        path));
-    AuditSigner signer(files, rng, std::move(path), std::move(origin), std::move(**current));
+    if (!current)
+        return unusable("key_missing", path,
+                        fmt::format("The audit's signing key {} is missing. "
+                                    "Restore it from a backup: without it "
+                                    "no checkpoint of this log can be signed.",
+                                    path));
+    AuditSigner signer(files, rng, std::move(path), std::move(origin), std::move(*current));
     if (in_force.empty() || signer.key().vkey() == in_force) return signer;
 
-    auto next = load(files, next_path(signer.path_), signer.origin_);
-    if (!next) return tl::unexpected(next.error());
-    if (!*next || (*next)->verifying_key().vkey() != in_force)
-        return unusable(
-            "key_mismatch", signer.path_,
-            fmt::format("The signing key {} is not the one that the log says is in force. Restore the "
-                        "right file.",
-                        signer.path_));
-    signer.next_ = std::move(**next);
+    CALLGATE_TRY_ASSIGN(auto next, load(files, next_path(signer.path_), signer.origin_));
+    if (!next || next->verifying_key().vkey() != in_force)
+        return unusable("key_mismatch", signer.path_,
+                        fmt::format("The signing key {} is not the one that the "
+                                    "log says is in force. Restore the "
+                                    "right file.",
+                                    signer.path_));
+    signer.next_ = std::move(*next);
     signer.rotated();
     return signer;
 }
@@ -123,8 +121,7 @@ Result<AuditSigner::Rotation> AuditSigner::prepare_rotation() {
                     "written yet. Try again in a few seconds.",
                     {{"reason", "rotation_in_progress"}});
     SigningKey made = SigningKey::generate(origin_, *rng_);
-    if (auto stored = store(*files_, *rng_, next_path(path_), made); !stored)
-        return tl::unexpected(stored.error());
+    CALLGATE_TRY(store(*files_, *rng_, next_path(path_), made));
     next_ = std::move(made);
     return Rotation{key().vkey(), next_->verifying_key().vkey()};
 }
@@ -138,7 +135,7 @@ void AuditSigner::rotated() {
 
 Result<void> AuditSigner::checkpointed() {
     if (!old_) return {};
-    if (auto stored = store(*files_, *rng_, path_, key_); !stored) return stored;
+    CALLGATE_TRY(store(*files_, *rng_, path_, key_));
     old_.reset();
     // What is left of the second file does no harm: it holds the key in force, or the next rotation's.
     static_cast<void>(files_->unlink(next_path(path_)));

@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/ids.h"
+#include "base/try.h"
 
 namespace callgate::ledger {
 namespace {
@@ -82,17 +83,17 @@ bool AuditVerifier::go_on_after(const SignedHead& head) {
         return fault(FaultKind::checkpoint, head_.size(), "The head to go on after cannot be read.");
     const std::uint64_t size = note->checkpoint.size;
     if (note->checkpoint.origin != origin_)
-        return fault(
-            FaultKind::checkpoint, size,
-            fmt::format("The head to go on after is of another log, {}.", note->checkpoint.origin));
+        return fault(FaultKind::checkpoint, size,
+                     fmt::format("The head to go on after is of another log, {}.", note->checkpoint.origin));
     if (head_.size() != 0) {
         if (size == head_.size() && head.hash == head_.hash &&
             note->checkpoint.root == head_.tree.root(hasher_))
             return true;
-        return fault(FaultKind::sequence, head_.size() + 1,
-                     fmt::format("This goes on after event {}, but {} stand before it: a segment is missing, or "
-                                 "they are out of order.",
-                                 size, head_.size()));
+        return fault(
+            FaultKind::sequence, head_.size() + 1,
+            fmt::format("This goes on after event {}, but {} stand before it: a segment is missing, or "
+                        "they are out of order.",
+                        size, head_.size()));
     }
     const auto key = VerifyingKey::parse(head.key);
     if (!key || key->name() != origin_)
@@ -318,11 +319,9 @@ VerifyReport AuditVerifier::finish() {
 Result<VerifyReport> verify_audit(AuditReader& reader, VerifyOptions options) {
     if (options.chain_id.empty()) options.chain_id = reader.chain_id();
     AuditVerifier verifier(std::move(options));
-    const auto head = reader.archived();
-    if (!head) return tl::unexpected(head.error());
-    if (*head && !verifier.go_on_after(**head)) return verifier.finish();
-    if (auto walked = walk_audit(reader, 1, kMaxAuditInteger, verifier); !walked)
-        return tl::unexpected(walked.error());
+    CALLGATE_TRY_ASSIGN(const auto head, reader.archived());
+    if (head && !verifier.go_on_after(*head)) return verifier.finish();
+    CALLGATE_TRY(walk_audit(reader, 1, kMaxAuditInteger, verifier));
     return verifier.finish();
 }
 

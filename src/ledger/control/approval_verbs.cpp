@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/control/row_views.h"
 #include "ledger/control/signed_vote.h"
 #include "ledger/control/verbs.h"
@@ -36,48 +37,46 @@ tl::unexpected<Error> needs_signature(const Approval& approval) {
                 {{"reason", "assurance_too_low"}, {"approval_id", approval.id}, {"sign", true}});
 }
 
-Value shown(const Approval& approval, const Asked& asked) {
+Value shown(const Approval& approval, const VerbRequest& asked) {
     return {{"approval", to_json(approval, asked.operations.approval_time())},
-            {"your_assurance", to_string(assurance_of(asked.asker.uid, asked.operations.operator_uids()))}};
+            {"your_assurance", to_string(assurance_of(asked.user.uid, asked.operations.operator_uids()))}};
 }
 
 // Counts are of one owner's life, and the next one begins anew.
-std::string version_of(Asked& asked) {
+std::string version_of(VerbRequest& asked) {
     return fmt::format("{}-{}", asked.incarnation, asked.operations.approvals_version());
 }
 
-Result<Value> list(Asked& asked) {
+Result<Value> list(VerbRequest& asked) {
     ApprovalQuery query;
     query.state = choice(asked.members, "state", ApprovalState::superseded);
     query.before = asked.members.text_or("before", {});
     const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     query.limit = limit + 1;
     // Read before the page: what changes in between is seen by who asks for this version again.
     std::string version = version_of(asked);
-    auto page = asked.operations.page_of_approvals(query);
-    if (!page) return tl::unexpected(std::move(page.error()));
-    Value next = cut_to_page(*page, limit, [](const Approval& last) { return last.id; });
+    CALLGATE_TRY_ASSIGN(auto page, asked.operations.page_of_approvals(query));
+    Value next = cut_to_page(page, limit, [](const Approval& last) { return last.id; });
     const base::WallTime now = asked.operations.approval_time();
     Array rows;
-    for (const Approval& approval : *page) rows.push_back(summary_json(approval, now));
+    for (const Approval& approval : page) rows.push_back(summary_json(approval, now));
     return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", std::move(version)}};
 }
 
-Result<Value> version(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+Result<Value> version(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
     return Value{{"version", version_of(asked)}};
 }
 
-Result<Value> show(Asked& asked) {
+Result<Value> show(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto approval = find_approval(asked, id);
-    if (!approval) return tl::unexpected(approval.error());
-    return shown(*approval, asked);
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(asked, id));
+    return shown(approval, asked);
 }
 
-Result<Value> vote(Asked& asked) {
+Result<Value> vote(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
     const bool yes = asked.members.flag("approve");
     const std::string digest = yes ? asked.members.text("digest", kDigestDigits)
@@ -88,7 +87,7 @@ Result<Value> vote(Asked& asked) {
     signature.signature = asked.members.text_or("signature", {}, kLongestSignature);
     signature.succession =
         asked.members.texts_or_none("succession", kMostSuccessions, kLongestKey + kLongestSignature);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     const auto approval = find_approval(asked, id);
     if (!approval) return tl::unexpected(approval.error());
     if (!digest.empty() && digest != approval->digest)
@@ -98,17 +97,15 @@ Result<Value> vote(Asked& asked) {
                                 approval->id),
                     {{"reason", "digest_mismatch"}, {"approval_id", approval->id}});
     Vote vote;
-    vote.approver = asked.asker.name;
-    vote.assurance = assurance_of(asked.asker.uid, asked.operations.operator_uids());
+    vote.approver = asked.user.name;
+    vote.assurance = assurance_of(asked.user.uid, asked.operations.operator_uids());
     vote.approve = yes;
-    vote.reason = with_origin(reason, asked.asker);
-    vote.uid = asked.asker.uid;
-    const auto own = is_own_request(approval->requester, asked.asker.uid);
-    if (!own) return tl::unexpected(own.error());
-    if (*own) return own_request(*approval);
+    vote.reason = with_origin(reason, asked.user);
+    vote.uid = asked.user.uid;
+    CALLGATE_TRY_ASSIGN(const auto own, is_own_request(approval->requester, asked.user.uid));
+    if (own) return own_request(*approval);
     if (!signature.signature.empty()) {
-        auto checked = check_signature(asked.operations, asked.asker, *approval, yes, signature, asked.told);
-        if (!checked) return tl::unexpected(std::move(checked.error()));
+        CALLGATE_TRY(check_signature(asked.operations, asked.user, *approval, yes, signature, asked.told));
         vote.assurance = std::max(vote.assurance, Assurance::a2);
         vote.key = signature.key;
         vote.signature = signature.signature;
@@ -117,21 +114,18 @@ Result<Value> vote(Asked& asked) {
         return needs_signature(*approval);
     }
     vote.at = asked.clock.wall_now();
-    const auto voted = cast_vote(asked.ledger, approval->id, std::move(vote), asked.told);
-    if (!voted) return tl::unexpected(voted.error());
-    return shown(*voted, asked);
+    CALLGATE_TRY_ASSIGN(const auto voted, cast_vote(asked.ledger, approval->id, std::move(vote), asked.told));
+    return shown(voted, asked);
 }
 
-Result<Value> revoke(Asked& asked) {
+Result<Value> revoke(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
     const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto approval = find_approval(asked, id);
-    if (!approval) return tl::unexpected(approval.error());
-    const auto revoked =
-        take_back(asked.ledger, approval->id, asked.asker.name, with_origin(reason, asked.asker), asked.told);
-    if (!revoked) return tl::unexpected(revoked.error());
-    return shown(*revoked, asked);
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(asked, id));
+    CALLGATE_TRY_ASSIGN(const auto revoked, take_back(asked.ledger, approval.id, asked.user.name,
+                                                      with_origin(reason, asked.user), asked.told));
+    return shown(revoked, asked);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/try.h"
 #include "base/utf8.h"
 #include "ledger/audit/event_proof.h"
 #include "ledger/audit/event_view.h"
@@ -52,14 +53,12 @@ Object event_json(const AuditRow& row, std::span<const StoredPayload> payloads) 
 // The events [from, to), each with those payloads that were not erased.
 Result<void> each_event(AuditReader& reader, std::uint64_t from, std::uint64_t to,
                         const std::function<void(const AuditRow&, std::span<const StoredPayload>)>& visit) {
-    const auto rows = reader.rows(from, to);
-    if (!rows) return tl::unexpected(rows.error());
-    auto kept = reader.payloads(from, to);
-    if (!kept) return tl::unexpected(kept.error());
-    auto next = kept->begin();
-    for (const AuditRow& row : *rows) {
+    CALLGATE_TRY_ASSIGN(const auto rows, reader.rows(from, to));
+    CALLGATE_TRY_ASSIGN(auto kept, reader.payloads(from, to));
+    auto next = kept.begin();
+    for (const AuditRow& row : rows) {
         std::vector<StoredPayload> payloads;
-        for (; next != kept->end() && next->sequence <= row.sequence; ++next) {
+        for (; next != kept.end() && next->sequence <= row.sequence; ++next) {
             if (next->sequence == row.sequence) payloads.push_back(std::move(next->payload));
         }
         visit(row, payloads);
@@ -67,7 +66,7 @@ Result<void> each_event(AuditReader& reader, std::uint64_t from, std::uint64_t t
     return {};
 }
 
-Result<Value> events_of_call(Asked& asked, const std::string& id, std::size_t limit) {
+Result<Value> events_of_call(VerbRequest& asked, const std::string& id, std::size_t limit) {
     const auto call = base::parse_uuid(id);
     if (!call) return tl::unexpected(call.error());
     AuditSelection which;
@@ -90,12 +89,11 @@ public:
         const std::uint64_t stop = std::min(end, from + kMostLookedAt);
         while (from < stop && list_.size() < limit_) {
             const std::uint64_t to = std::min(from + kBatch, stop);
-            auto read = each_event(reader_, from, to, [&](const AuditRow& row, auto payloads) {
+            CALLGATE_TRY(each_event(reader_, from, to, [&](const AuditRow& row, auto payloads) {
                 if (list_.size() >= limit_) return;
                 add(list_, row, payloads);
                 next_ = row.sequence + 1;
-            });
-            if (!read) return read;
+            }));
             if (list_.size() < limit_) next_ = to;
             from = to;
         }
@@ -109,9 +107,9 @@ public:
             const std::uint64_t batch = type_.empty() ? std::min<std::uint64_t>(limit_, kBatch) : kBatch;
             const std::uint64_t from = std::max(stop, end > batch ? end - batch : 1);
             Array earlier;
-            auto read = each_event(reader_, from, end,
-                                   [&](const AuditRow& row, auto payloads) { add(earlier, row, payloads); });
-            if (!read) return read;
+            CALLGATE_TRY(each_event(reader_, from, end, [&](const AuditRow& row, auto payloads) {
+                add(earlier, row, payloads);
+            }));
             for (Value& one : list_) earlier.push_back(std::move(one));
             list_ = std::move(earlier);
             end = from;
@@ -140,31 +138,27 @@ private:
     std::uint64_t next_ = 0;
 };
 
-Result<Value> events(Asked& asked) {
+Result<Value> events(VerbRequest& asked) {
     const auto from = asked.members.number_if("from", 1, kLastNumber);
     const std::string call = asked.members.text_or("call", {});
     const std::string type = asked.members.text_or("type", {});
     const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     if (!call.empty()) return events_of_call(asked, call, limit);
-    const auto reader = asked.operations.read_audit();
-    if (!reader) return tl::unexpected(reader.error());
-    const auto size = (*reader)->size();
-    if (!size) return tl::unexpected(size.error());
-    EventList list(**reader, type, limit);
-    auto read = from ? list.forward(*from, *size + 1) : list.last(*size + 1);
-    if (!read) return tl::unexpected(std::move(read.error()));
-    return list.take(*size);
+    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+    CALLGATE_TRY_ASSIGN(const auto size, reader->size());
+    EventList list(*reader, type, limit);
+    CALLGATE_TRY(from ? list.forward(*from, size + 1) : list.last(size + 1));
+    return list.take(size);
 }
 
-Result<Value> show(Asked& asked) {
+Result<Value> show(VerbRequest& asked) {
     const std::uint64_t sequence = asked.members.number("sequence", 1, kLastNumber);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto reader = asked.operations.read_audit();
-    if (!reader) return tl::unexpected(reader.error());
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
     std::optional<Object> shown;
-    auto read = each_event(
-        **reader, sequence, sequence + 1, [&](const AuditRow& row, std::span<const StoredPayload> payloads) {
+    CALLGATE_TRY(each_event(
+        *reader, sequence, sequence + 1, [&](const AuditRow& row, std::span<const StoredPayload> payloads) {
             Array kept;
             for (const StoredPayload& one : payloads)
                 kept.push_back({{"field", one.field}, {"bytes", one.bytes.size()}});
@@ -177,21 +171,20 @@ Result<Value> show(Asked& asked) {
                 }
             }
             shown = Object{{"event", event_json(row, payloads)},
-                           {"chain", (*reader)->chain_id()},
+                           {"chain", reader->chain_id()},
                            {"hash", base::to_hex(row.hash)},
                            {"bytes", base::is_valid_utf8(row.bytes) ? Value(row.bytes) : Value()},
                            {"payloads", std::move(kept)},
                            {"erased", std::move(erased)}};
-        });
-    if (!read) return tl::unexpected(std::move(read.error()));
+        }));
     if (!shown) {
-        if (auto archived = if_archived(**reader, sequence)) return tl::unexpected(std::move(*archived));
+        if (auto archived = if_archived(*reader, sequence)) return tl::unexpected(std::move(*archived));
         return no_such_event(sequence);
     }
     return Value(std::move(*shown));
 }
 
-// Text on its way to the asker, in pieces of whole characters.
+// Text on its way to the user, in pieces of whole characters.
 class PieceWriter {
 public:
     explicit PieceWriter(const Meanwhile& meanwhile) : meanwhile_(meanwhile) {}
@@ -219,7 +212,7 @@ private:
 
 class ExportVisitor final : public AuditVisitor {
 public:
-    ExportVisitor(Asked& asked, bool cef, std::uint64_t from, std::uint64_t to)
+    ExportVisitor(VerbRequest& asked, bool cef, std::uint64_t from, std::uint64_t to)
         : meanwhile_(asked.meanwhile), writer_(asked.meanwhile), cef_(cef), from_(from), to_(to) {}
 
     bool header(std::string_view chain, const std::optional<SignedHead>& after) {
@@ -256,78 +249,69 @@ private:
     bool stopped_ = false;
 };
 
-Result<Value> export_all(Asked& asked) {
+Result<Value> export_all(VerbRequest& asked) {
     const std::string format = asked.members.text_or("format", "jsonl");
     if (format != "jsonl" && format != "cef") asked.members.refuse("format", "must be jsonl or cef");
     const std::uint64_t from = asked.members.number_or("from", 1, 1, kLastNumber);
     const auto last = asked.members.number_if("to", 1, kLastNumber);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     // A log that is signed to its end can be held to a key. Where it cannot be signed it is still handed out.
     if (format == "jsonl") static_cast<void>(asked.operations.checkpoint());
-    const auto reader = asked.operations.read_audit();
-    if (!reader) return tl::unexpected(reader.error());
-    const auto size = (*reader)->size();
-    if (!size) return tl::unexpected(size.error());
-    const std::uint64_t end = std::max(from, std::min(last.value_or(*size), *size) + 1);
-    const auto head = (*reader)->archived();
-    if (!head) return tl::unexpected(head.error());
+    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+    CALLGATE_TRY_ASSIGN(const auto size, reader->size());
+    const std::uint64_t end = std::max(from, std::min(last.value_or(size), size) + 1);
+    CALLGATE_TRY_ASSIGN(const auto head, reader->archived());
     ExportVisitor visitor(asked, format == "cef", from, end);
-    if (visitor.header((*reader)->chain_id(), from == 1 ? *head : std::nullopt)) {
-        auto walked = walk_audit(**reader, from, end, visitor);
-        if (!walked) return tl::unexpected(std::move(walked.error()));
+    if (visitor.header(reader->chain_id(), from == 1 ? head : std::nullopt)) {
+        CALLGATE_TRY(walk_audit(*reader, from, end, visitor));
     }
     return visitor.finish();
 }
 
-Result<Value> prove(Asked& asked) {
+Result<Value> prove(VerbRequest& asked) {
     const std::uint64_t sequence = asked.members.number("sequence", 1, kLastNumber);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     // So that there is one, and that it covers the event.
-    if (const auto note = asked.operations.checkpoint(); !note) return tl::unexpected(note.error());
-    const auto reader = asked.operations.read_audit();
-    if (!reader) return tl::unexpected(reader.error());
-    const auto size = (*reader)->size();
-    if (!size) return tl::unexpected(size.error());
-    if (sequence > *size) return no_such_event(sequence);
-    if (auto refused = if_archived(**reader, sequence)) return tl::unexpected(std::move(*refused));
-    return as_answer(prove_event(**reader, sequence));
+    CALLGATE_TRY(asked.operations.checkpoint());
+    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+    CALLGATE_TRY_ASSIGN(const auto size, reader->size());
+    if (sequence > size) return no_such_event(sequence);
+    if (auto refused = if_archived(*reader, sequence)) return tl::unexpected(std::move(*refused));
+    return as_answer(prove_event(*reader, sequence));
 }
 
 // The checkpoint of exactly this size, if there is one.
 Result<std::optional<std::string>> checkpoint_of(AuditReader& reader, std::uint64_t size) {
     constexpr std::size_t kAtOnce = 1'000;
     for (std::uint64_t place = 0;;) {
-        auto notes = reader.checkpoints(place, kAtOnce);
-        if (!notes) return tl::unexpected(std::move(notes.error()));
-        if (notes->empty()) return std::nullopt;
-        for (std::string& note : *notes) {
+        CALLGATE_TRY_ASSIGN(auto notes, reader.checkpoints(place, kAtOnce));
+        if (notes.empty()) return std::nullopt;
+        for (std::string& note : notes) {
             const auto read = parse_checkpoint(note);
             if (read && read->checkpoint.size == size) return std::optional(std::move(note));
         }
     }
 }
 
-Result<Value> prove_growth(Asked& asked) {
+Result<Value> prove_growth(VerbRequest& asked) {
     const std::uint64_t from = asked.members.number("from", 1, kLastNumber);
     const std::uint64_t to = asked.members.number("to", 1, kLastNumber);
     if (from > to) asked.members.refuse("from", "must not be larger than 'to'");
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto reader = asked.operations.read_audit();
-    if (!reader) return tl::unexpected(reader.error());
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
     Object proof{{"callgate_audit_growth", 1}};
     for (const auto& [name, size] : {std::pair<const char*, std::uint64_t>{"from", from}, {"to", to}}) {
-        const auto note = checkpoint_of(**reader, size);
-        if (!note) return tl::unexpected(note.error());
-        if (!*note)
-            return fail(
-                ErrorCode::denied,
-                fmt::format("There is no checkpoint of {} events. `callgate audit export` shows those "
-                            "there are.",
-                            size),
-                {{"reason", "no_checkpoint"}, {"size", size}});
-        proof[name] = **note;
+        CALLGATE_TRY_ASSIGN(const auto note, checkpoint_of(*reader, size));
+        if (!note)
+            return fail(ErrorCode::denied,
+                        fmt::format("There is no checkpoint of {} events. `callgate "
+                                    "audit export` shows those "
+                                    "there are.",
+                                    size),
+                        {{"reason", "no_checkpoint"}, {"size", size}});
+        proof[name] = *note;
     }
-    const auto path = consistency_proof(**reader, from, to);
+    const auto path = consistency_proof(*reader, from, to);
     if (!path) return tl::unexpected(path.error());
     Array steps;
     for (const Sha256Digest& step : *path) steps.emplace_back(base::to_hex(step));
@@ -335,19 +319,18 @@ Result<Value> prove_growth(Asked& asked) {
     return Value(std::move(proof));
 }
 
-Result<Value> checkpoint(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto note = asked.operations.checkpoint();
-    if (!note) return tl::unexpected(note.error());
-    return Value{{"checkpoint", *note}};
+Result<Value> checkpoint(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto note, asked.operations.checkpoint());
+    return Value{{"checkpoint", note}};
 }
 
-Result<Value> rotate_key(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    return as_answer(asked.operations.rotate_audit_key(asked.asker.name));
+Result<Value> rotate_key(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
+    return as_answer(asked.operations.rotate_audit_key(asked.user.name));
 }
 
-Result<Value> archive(Asked& asked) {
+Result<Value> archive(VerbRequest& asked) {
     ArchiveRequest request;
     request.directory = asked.members.text_or("directory", {}, kLongestPath);
     if (!request.directory.empty() && !request.directory.starts_with('/'))
@@ -357,22 +340,21 @@ Result<Value> archive(Asked& asked) {
     request.max_events = asked.members.number_or("max_events", request.max_events, 1, kLastNumber);
     if (const auto age = asked.members.number_if("older_than_s", 0, 3'153'600'000))
         request.older_than = std::chrono::seconds(*age);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    request.by = asked.asker.name;
+    CALLGATE_TRY(asked.members.done());
+    request.by = asked.user.name;
     return as_answer(asked.operations.archive_audit(request, asked.meanwhile.progress));
 }
 
-Result<Value> segments(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+Result<Value> segments(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
     return as_answer(asked.operations.audit_segments());
 }
 
-Result<Value> erase(Asked& asked) {
+Result<Value> erase(VerbRequest& asked) {
     const std::string call = asked.members.text("call");
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto id = base::parse_uuid(call);
-    if (!id) return tl::unexpected(id.error());
-    const auto erased = asked.operations.erase_payloads(id->bytes, asked.asker.name);
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(call));
+    const auto erased = asked.operations.erase_payloads(id.bytes, asked.user.name);
     if (!erased) return tl::unexpected(erased.error());
     const auto archived = asked.operations.audit_segments();
     if (!archived) return tl::unexpected(archived.error());

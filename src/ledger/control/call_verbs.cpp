@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/audit/reader.h"
 #include "ledger/blocking_waiter.h"
 #include "ledger/control/row_views.h"
@@ -12,30 +13,28 @@
 namespace callgate::ledger {
 namespace {
 
-Result<Value> list(Asked& asked) {
+Result<Value> list(VerbRequest& asked) {
     CallQuery query;
     query.state = choice(asked.members, "state", CallState::not_applied);
     query.tool = asked.members.text_or("tool", {});
     query.principal = asked.members.text_or("principal", {});
     query.before = asked.members.text_or("before", {});
     const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     query.limit = limit + 1;
-    auto page = asked.operations.page_of_calls(query);
-    if (!page) return tl::unexpected(std::move(page.error()));
+    CALLGATE_TRY_ASSIGN(auto page, asked.operations.page_of_calls(query));
     Value next =
-        cut_to_page(*page, limit, [](const CallRow& last) { return base::Uuid{last.call_id}.to_string(); });
+        cut_to_page(page, limit, [](const CallRow& last) { return base::Uuid{last.call_id}.to_string(); });
     Array rows;
-    for (const CallRow& row : *page) rows.push_back(to_json(row));
+    for (const CallRow& row : page) rows.push_back(to_json(row));
     return Value{{"calls", std::move(rows)}, {"next", std::move(next)}};
 }
 
 // A call that waits for an approval has no row yet: whoever looks for it is told where it stands.
-tl::unexpected<Error> no_such_call(Asked& asked, const std::string& id) {
-    const auto found = approval_of_call(asked.ledger, id);
-    if (!found) return tl::unexpected(found.error());
-    if (!*found) return no_such("call", id);
-    const Approval* const approval = &**found;
+tl::unexpected<Error> no_such_call(VerbRequest& asked, const std::string& id) {
+    CALLGATE_TRY_ASSIGN(const auto found, approval_of_call(asked.ledger, id));
+    if (!found) return no_such("call", id);
+    const Approval* const approval = &*found;
     return fail(ErrorCode::denied,
                 fmt::format("The call {} has not begun: it asked for approval {}, which is {}.", id,
                             approval->id, to_string(approval->state)),
@@ -44,7 +43,7 @@ tl::unexpected<Error> no_such_call(Asked& asked, const std::string& id) {
 
 // What it was called with: its row has that only while somebody may still need it to go on, the record until
 // it is erased.
-Value arguments_of(Asked& asked, const CallRow& row, const std::vector<AuditEvent>& events) {
+Value arguments_of(VerbRequest& asked, const CallRow& row, const std::vector<AuditEvent>& events) {
     if (row.arguments) return *row.arguments;
     const auto reader = asked.operations.read_audit();
     if (!reader) return nullptr;
@@ -60,19 +59,18 @@ Value arguments_of(Asked& asked, const CallRow& row, const std::vector<AuditEven
     return nullptr;
 }
 
-Result<Value> show(Asked& asked) {
+Result<Value> show(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     const auto call_id = base::parse_uuid(id);
     if (!call_id) return no_such_call(asked, id);
     const auto row = asked.ledger.find(call_id->bytes);
     if (!row && is_not_found(row.error())) return no_such_call(asked, id);
     if (!row) return tl::unexpected(row.error());
-    const auto attempts = asked.operations.attempts(call_id->bytes);
-    if (!attempts) return tl::unexpected(attempts.error());
+    CALLGATE_TRY_ASSIGN(const auto attempts, asked.operations.attempts(call_id->bytes));
     Object call = to_json(*row);
     Array list;
-    for (const AttemptRow& attempt : *attempts) list.push_back(to_json(attempt));
+    for (const AttemptRow& attempt : attempts) list.push_back(to_json(attempt));
     call["attempt_list"] = std::move(list);
     call["outcome"] = shape_json(row->outcome.get());
     AuditSelection about;
@@ -87,15 +85,14 @@ Result<Value> show(Asked& asked) {
     return Value{{"call", std::move(call)}};
 }
 
-Result<Value> resolve(Asked& asked) {
+Result<Value> resolve(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
     const bool applied = asked.members.flag("applied");
     const std::string evidence = asked.members.text("evidence", kLongestReason);
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    const auto resolved = resolve_unknown(asked.ledger, id, applied, asked.asker.name,
-                                          with_origin(evidence, asked.asker), asked.told);
-    if (!resolved) return tl::unexpected(resolved.error());
-    return Value{{"call", to_json(*resolved)}};
+    CALLGATE_TRY(asked.members.done());
+    CALLGATE_TRY_ASSIGN(const auto resolved, resolve_unknown(asked.ledger, id, applied, asked.user.name,
+                                                             with_origin(evidence, asked.user), asked.told));
+    return Value{{"call", to_json(resolved)}};
 }
 
 }  // namespace

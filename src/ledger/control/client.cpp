@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/try.h"
 #include "os/system_error.h"
 #include "os/unix_socket.h"
 
@@ -158,8 +159,7 @@ Result<Object> ControlClient::read(std::chrono::milliseconds patience,
             return tl::unexpected(std::move(next.error()));
         }
         if (*next) return std::move(**next);
-        if (auto ready = wait_for(POLLIN, patience, still_wanted); !ready)
-            return tl::unexpected(std::move(ready.error()));
+        CALLGATE_TRY(wait_for(POLLIN, patience, still_wanted));
         std::array<char, 64u << 10> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
         const ssize_t got = ::read(fd_.get(), block.data(), block.size());
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;

@@ -1,31 +1,32 @@
 #include <array>
 #include <utility>
 
+#include "base/try.h"
 #include "ledger/control/verbs.h"
 
 namespace callgate::ledger {
 namespace {
 
-Result<Value> stats(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+Result<Value> stats(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
     return as_answer(asked.operations.stats());
 }
 
-Result<Value> check(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+Result<Value> check(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
     return as_answer(asked.operations.check(asked.meanwhile.progress));
 }
 
-Result<Value> backup(Asked& asked) {
+Result<Value> backup(VerbRequest& asked) {
     const std::string path = asked.members.text("path", kLongestPath);
-    // The owner's working directory is not the asker's.
+    // The owner's working directory is not the user's.
     if (!path.empty() && !path.starts_with('/')) asked.members.refuse("path", "must begin with /");
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+    CALLGATE_TRY(asked.members.done());
     return as_answer(asked.operations.backup(path, asked.meanwhile.progress));
 }
 
-Result<Value> collect(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
+Result<Value> collect(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
     return as_answer(asked.operations.collect());
 }
 

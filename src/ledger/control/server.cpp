@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <exception>
 #include <iterator>
 #include <limits>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "base/thread_role.h"
 #include "os/system_error.h"
 
@@ -44,18 +44,18 @@ Error ending() {
 
 // What the loop and the thread that runs a verb both know of one request.
 struct ControlServer::Exchange {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool called_off = false;
-    bool unsent = false;  // something told before the answer is on its way
+    base::Mutex mutex;
+    base::CondVar changed;
+    bool called_off CALLGATE_GUARDED_BY(mutex) = false;
+    bool unsent CALLGATE_GUARDED_BY(mutex) = false;  // something told before the answer is on its way
 
     void call_off() {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(mutex);
         called_off = true;
         changed.notify_all();
     }
     void sent() {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(mutex);
         unsent = false;
         changed.notify_all();
     }
@@ -65,7 +65,7 @@ struct ControlServer::Connection {
     std::uint64_t id = 0;
     os::Fd fd;
     uid_t uid = 0;
-    Asker asker;
+    ControlUser user;
     MessageReader in{request_limits()};
     std::string out;
     std::size_t sent = 0;
@@ -284,7 +284,7 @@ void ControlServer::admit(os::Fd fd) {
     if (refusal) return turn_away(made.fd, *refusal);
     counts_.connections.fetch_add(1);
     made.uid = peer->uid;
-    made.asker = asker_of(*peer, is_owner);
+    made.user = control_user_of(*peer, is_owner);
     made.deadline = clock_.monotonic_now() + options_.request_timeout;
     connections_.emplace(made.id, std::move(made));
 }
@@ -292,7 +292,7 @@ void ControlServer::admit(os::Fd fd) {
 void ControlServer::deliver() {
     std::vector<Delivery> arrived;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         arrived.swap(deliveries_);
     }
     for (Delivery& delivery : arrived) {
@@ -373,18 +373,18 @@ void ControlServer::begin(Connection& connection, Object request) {
     using Takes = ControlService::Takes;
     const Takes takes = ControlService::takes(request);
     WorkThreads& threads = takes == Takes::long_work ? lengthy_ : takes == Takes::a_write ? writing_ : quick_;
-    threads.run([this, id = connection.id, request = std::move(request), asker = connection.asker,
-                 exchange = std::move(exchange)] { run_verb(id, request, asker, *exchange); });
+    threads.run([this, id = connection.id, request = std::move(request), user = connection.user,
+                 exchange = std::move(exchange)] { run_verb(id, request, user, *exchange); });
 }
 
 // On one of the threads for work.
-void ControlServer::run_verb(std::uint64_t connection, const Object& request, const Asker& asker,
+void ControlServer::run_verb(std::uint64_t connection, const Object& request, const ControlUser& user,
                              Exchange& exchange) {
     std::optional<std::uint64_t> told;
     Meanwhile meanwhile;
     meanwhile.progress = [&](std::uint64_t done, std::uint64_t total) {
         const std::uint64_t percent = total == 0 ? done : done * 100 / total;
-        const std::lock_guard lock(exchange.mutex);
+        const base::MutexLock lock(exchange.mutex);
         // Only when it says something new, and never in front of a peer that has not taken the last.
         if (exchange.called_off || exchange.unsent || told == percent) return !exchange.called_off;
         told = percent;
@@ -394,8 +394,10 @@ void ControlServer::run_verb(std::uint64_t connection, const Object& request, co
     };
     // A slow peer slows down this thread, and nothing else.
     meanwhile.text = [&](std::string_view piece) {
-        std::unique_lock lock(exchange.mutex);
-        exchange.changed.wait(lock, [&] { return exchange.called_off || !exchange.unsent; });
+        base::MutexLock lock(exchange.mutex);
+        exchange.changed.wait(lock, [&]() CALLGATE_REQUIRES(exchange.mutex) {
+            return exchange.called_off || !exchange.unsent;
+        });
         if (exchange.called_off) return false;
         exchange.unsent = true;
         post({connection, framed(text_message(piece)), false});
@@ -403,7 +405,7 @@ void ControlServer::run_verb(std::uint64_t connection, const Object& request, co
     };
     Object answer;
     try {
-        auto result = service_.answer(request, asker, meanwhile);
+        auto result = service_.answer(request, user, meanwhile);
         // Not they, but we have called it off.
         if (!result && result.error().code == ErrorCode::cancelled && stopping_.load())
             result = tl::unexpected(ending());
@@ -424,7 +426,7 @@ void ControlServer::run_verb(std::uint64_t connection, const Object& request, co
 
 void ControlServer::post(Delivery delivery) {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         deliveries_.push_back(std::move(delivery));
     }
     wake();

@@ -17,7 +17,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -26,7 +25,8 @@
 #include <callgate/error.h>
 
 #include "base/clock.h"
-#include "ledger/control/asker.h"
+#include "base/mutex.h"
+#include "ledger/control/control_user.h"
 #include "ledger/control/message.h"
 #include "ledger/control/service.h"
 #include "ledger/control/work_threads.h"
@@ -102,7 +102,8 @@ private:
     void advance(Connection& connection);
     void send(Connection& connection, std::string bytes);
     void begin(Connection& connection, Object request);
-    void run_verb(std::uint64_t connection, const Object& request, const Asker& asker, Exchange& exchange);
+    void run_verb(std::uint64_t connection, const Object& request, const ControlUser& user,
+                  Exchange& exchange);
     void drop_late_ones();
     void say_goodbye();
     void post(Delivery delivery);
@@ -121,8 +122,8 @@ private:
     std::uint64_t last_connection_ = 0;
     base::MonotonicTime accept_again_{};
 
-    std::mutex mutex_;
-    std::vector<Delivery> deliveries_;
+    base::Mutex mutex_;
+    std::vector<Delivery> deliveries_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<bool> stopping_{false};
     struct {
         std::atomic<std::uint64_t> connections{0}, refused{0}, requests{0}, faulty{0}, timed_out{0};

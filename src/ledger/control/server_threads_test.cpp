@@ -100,7 +100,7 @@ TEST(ControlServer, AnswersOverItsSocketInTheLedgersDirectory) {
     const auto answer = client.ask({{"verb", "ping"}});
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_EQ(answer->at("pid"), ::getpid());
-    EXPECT_EQ(answer->at("you"), Value(asker_of(os::peer_of(served.raw()).value(), true).name));
+    EXPECT_EQ(answer->at("you"), Value(control_user_of(os::peer_of(served.raw()).value(), true).name));
     EXPECT_TRUE(client.ask({{"verb", "ping"}})) << "a connection may be used again";
     EXPECT_EQ(client.ask({{"verb", "frobnicate"}}).error().details.at("reason"), "unknown_verb");
 }

@@ -1,4 +1,5 @@
 #include "ledger/control/service.h"
+#include "base/try.h"
 #include "ledger/blocking_waiter.h"
 
 #include <array>
@@ -13,9 +14,9 @@
 namespace callgate::ledger {
 namespace {
 
-Result<Value> ping(Asked& asked) {
-    if (auto read = asked.members.done(); !read) return tl::unexpected(std::move(read.error()));
-    return Value{{"v", kControlVersion}, {"pid", ::getpid()}, {"you", asked.asker.name}};
+Result<Value> ping(VerbRequest& asked) {
+    CALLGATE_TRY(asked.members.done());
+    return Value{{"v", kControlVersion}, {"pid", ::getpid()}, {"you", asked.user.name}};
 }
 
 const Verb* find_verb(const Object& request) noexcept {
@@ -56,13 +57,12 @@ tl::unexpected<Error> no_such(std::string_view what, std::string_view id) {
                 {{"reason", "not_found"}, {"id", id}});
 }
 
-Result<Approval> find_approval(Asked& asked, std::string_view id) {
+Result<Approval> find_approval(VerbRequest& asked, std::string_view id) {
     auto found = asked.ledger.approval(id);
     if (found || !is_not_found(found.error())) return found;
-    auto of_call = approval_of_call(asked.ledger, id);
-    if (!of_call) return tl::unexpected(std::move(of_call.error()));
-    if (!*of_call) return no_such("approval", id);
-    return std::move(**of_call);
+    CALLGATE_TRY_ASSIGN(auto of_call, approval_of_call(asked.ledger, id));
+    if (!of_call) return no_such("approval", id);
+    return std::move(*of_call);
 }
 
 Result<Value> as_answer(Result<Object> report) {
@@ -84,7 +84,8 @@ ControlService::Takes ControlService::takes(const Object& request) noexcept {
     return verb->length == Verb::Length::writes ? Takes::a_write : Takes::long_work;
 }
 
-Result<Value> ControlService::answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile) {
+Result<Value> ControlService::answer(const Object& request, const ControlUser& user,
+                                     const Meanwhile& meanwhile) {
     const Value* version = request.if_contains("v");
     if (version == nullptr || !version->is_int64() || version->get_int64() != kControlVersion)
         return fail(ErrorCode::invalid_arguments,
@@ -99,19 +100,19 @@ Result<Value> ControlService::answer(const Object& request, const Asker& asker, 
             "The owner of this ledger does not know the verb that was asked for; it may be older than "
             "the program that asks.",
             {{"reason", "unknown_verb"}});
-    if (verb->whom != Verb::For::everyone && !asker.is_owner)
+    if (verb->whom != Verb::For::everyone && !user.is_owner)
         return fail(ErrorCode::denied,
                     fmt::format("{} is for the user whose ledger it is, and for root.", verb->name),
                     {{"reason", "owner_only"}, {"verb", verb->name}});
-    if (verb->whom == Verb::For::process && !asker.may_make_files) return not_as_you(*verb);
-    Asked asked{RequestReader(request),
-                asker,
-                told_or_not(meanwhile),
-                ledger_,
-                operations_,
-                clock_,
-                told_,
-                incarnation_};
+    if (verb->whom == Verb::For::process && !user.may_make_files) return not_as_you(*verb);
+    VerbRequest asked{RequestReader(request),
+                      user,
+                      told_or_not(meanwhile),
+                      ledger_,
+                      operations_,
+                      clock_,
+                      told_,
+                      incarnation_};
     return verb->run(asked);
 }
 

@@ -17,7 +17,7 @@
 #include <callgate/json.h>
 
 #include "base/clock.h"
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger/decisions.h"
 #include "ledger/ledger.h"
 #include "ledger/operations.h"
@@ -40,7 +40,7 @@ public:
 
     /// The verb's result. On failure what the ledger said, or invalid_arguments {reason: bad_request |
     /// unknown_verb | version}, denied {reason: owner_only | not_allowed | digest_mismatch | not_found …}.
-    Result<Value> answer(const Object& request, const Asker& asker, const Meanwhile& meanwhile = {});
+    Result<Value> answer(const Object& request, const ControlUser& user, const Meanwhile& meanwhile = {});
 
     /// Quick ones should not have to wait behind one that reads the whole ledger, or one that writes.
     enum class Takes : std::uint8_t { a_moment, a_write, long_work };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "ledger/audit/signing_key.h"
 #include "ledger/operators.h"
 
@@ -41,22 +42,22 @@ bool leads_to(std::string known, const SignedVote& given, uid_t uid) {
     return known == given.key;
 }
 
-AuditEvent event_about(const Asker& asker, std::string_view type, std::string_view vkey) {
+AuditEvent event_about(const ControlUser& user, std::string_view type, std::string_view vkey) {
     AuditFacts event;
     event.type = type;
     event.outcome = "info";
     event.stage = "operator";
-    event.principal = asker.name;
-    const std::string detail = with_origin(vkey, asker);
+    event.principal = user.name;
+    const std::string detail = with_origin(vkey, user);
     event.detail = detail;
     return AuditEvent(event);
 }
 
 }  // namespace
 
-Result<void> check_signature(Operations& operations, const Asker& asker, const Approval& approval,
+Result<void> check_signature(Operations& operations, const ControlUser& user, const Approval& approval,
                              bool approve, const SignedVote& given, const EventSink& told) {
-    if (auto key = VerifyingKey::parse(given.key); !key) return tl::unexpected(std::move(key.error()));
+    CALLGATE_TRY(VerifyingKey::parse(given.key));
     // First of all, so that nobody pins a key that they cannot sign with.
     if (!has_signed(given.key, vote_statement(approval.id, approval.digest, approve), given.signature)) {
         return fail(
@@ -64,20 +65,20 @@ Result<void> check_signature(Operations& operations, const Asker& asker, const A
             fmt::format("The signature is not one of this key over approval {} as it is.", approval.id),
             {{"reason", "bad_signature"}, {"approval_id", approval.id}});
     }
-    auto known = operations.operator_key(asker.uid);
+    auto known = operations.operator_key(user.uid);
     if (!known) return tl::unexpected(std::move(known.error()));
     if (*known && **known == given.key) return {};
-    if (*known && !leads_to(**known, given, asker.uid)) {
+    if (*known && !leads_to(**known, given, user.uid)) {
         return fail(
             ErrorCode::denied,
             fmt::format("This ledger knows another operator key of uid {}, and that one did not sign this "
                         "one. If you did not make a new key, somebody else did. A key is changed with "
                         "`callgate operator enroll`, which needs the passphrase of the one before.",
-                        asker.uid),
+                        user.uid),
             {{"reason", "key_changed"}, {"known", **known}});
     }
-    AuditEvent event = event_about(asker, *known ? "operator.key_changed" : "operator.enrolled", given.key);
-    if (auto set = operations.set_operator_key(asker.uid, given.key, event); !set) return set;
+    AuditEvent event = event_about(user, *known ? "operator.key_changed" : "operator.enrolled", given.key);
+    CALLGATE_TRY(operations.set_operator_key(user.uid, given.key, event));
     if (told) told(event);
     return {};
 }

@@ -14,7 +14,7 @@
 #include <callgate/approvals.h>
 #include <callgate/error.h>
 
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger/decisions.h"
 #include "ledger/operations.h"
 
@@ -28,7 +28,7 @@ struct SignedVote {
 };
 
 /// denied {reason: bad_signature | key_changed}, invalid_arguments {reason: bad_key}.
-Result<void> check_signature(Operations& operations, const Asker& asker, const Approval& approval,
+Result<void> check_signature(Operations& operations, const ControlUser& user, const Approval& approval,
                              bool approve, const SignedVote& given, const EventSink& told);
 
 }  // namespace callgate::ledger

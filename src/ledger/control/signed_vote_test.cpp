@@ -77,7 +77,7 @@ struct SignedVotes : ::testing::Test, Bench {
 
     FakeOperations operations{ledger, clock};
     ControlService service{ledger, operations, clock};
-    Asker ada;
+    ControlUser ada;
     base::SeededRng rng{3};
     const SigningKey first = SigningKey::generate("operator-1000", rng);
     const SigningKey second = SigningKey::generate("operator-1000", rng);

@@ -13,7 +13,7 @@
 #include <callgate/json.h>
 
 #include "base/clock.h"
-#include "ledger/control/asker.h"
+#include "ledger/control/control_user.h"
 #include "ledger/control/request_reader.h"
 #include "ledger/control/service.h"
 #include "ledger/decisions.h"
@@ -23,9 +23,9 @@
 namespace callgate::ledger {
 
 /// One request, and what is needed to answer it.
-struct Asked {
+struct VerbRequest {
     RequestReader members;
-    const Asker& asker;
+    const ControlUser& user;
     Meanwhile meanwhile;  ///< both are there
     Ledger& ledger;
     Operations& operations;
@@ -41,7 +41,7 @@ struct Verb {
     enum class For : std::uint8_t { everyone, owner, process };
 
     std::string_view name;
-    Result<Value> (*run)(Asked&);
+    Result<Value> (*run)(VerbRequest&);
     Length length = Length::quick;
     For whom = For::everyone;
 };
@@ -61,7 +61,7 @@ inline constexpr std::size_t kLongestPath = 4'096;
 tl::unexpected<Error> no_such(std::string_view what, std::string_view id);
 
 /// By its own id, or by that of a call that asked for it.
-Result<Approval> find_approval(Asked& asked, std::string_view id);
+Result<Approval> find_approval(VerbRequest& asked, std::string_view id);
 
 /// A report, or why there is none.
 Result<Value> as_answer(Result<Object> report);

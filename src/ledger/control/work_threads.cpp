@@ -7,7 +7,7 @@
 namespace callgate::ledger {
 
 void WorkThreads::run(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (stopping_) return;
     waiting_.push_back(std::move(work));
     if (waiting_.size() > idle_ && threads_.size() < most_) {
@@ -20,7 +20,7 @@ void WorkThreads::run(std::function<void()> work) {
 void WorkThreads::stop() {
     std::vector<std::thread> ending;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         waiting_.clear();
         ending.swap(threads_);
@@ -31,10 +31,10 @@ void WorkThreads::stop() {
 
 void WorkThreads::work() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         ++idle_;
-        changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); });
         --idle_;
         if (stopping_) return;
         auto next = std::move(waiting_.front());

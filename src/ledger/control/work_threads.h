@@ -3,13 +3,13 @@
 // Threads: run() may be called from any thread, stop() from one.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace callgate::ledger {
 
@@ -30,12 +30,12 @@ private:
     void work();
 
     const std::size_t most_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::function<void()>> waiting_;
-    std::vector<std::thread> threads_;
-    std::size_t idle_ = 0;
-    bool stopping_ = false;
+    base::Mutex mutex_;
+    base::CondVar changed_;
+    std::deque<std::function<void()>> waiting_ CALLGATE_GUARDED_BY(mutex_);
+    std::vector<std::thread> threads_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t idle_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace callgate::ledger

@@ -11,7 +11,7 @@ Anchors::Anchors(std::vector<std::unique_ptr<Witness>> witnesses, Options option
 
 Anchors::~Anchors() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         wanted_.notify_one();
     }
@@ -19,21 +19,23 @@ Anchors::~Anchors() {
 }
 
 void Anchors::submit(std::string note, std::uint64_t size) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     note_ = std::move(note);
     standing_.offered = size;
     wanted_.notify_one();
 }
 
 Anchors::Standing Anchors::standing() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return standing_;
 }
 
 bool Anchors::wait_for(std::uint64_t size, std::chrono::milliseconds time) const {
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     const std::uint64_t failures = standing_.failures;
-    taken_.wait_for(lock, time, [&] { return standing_.size >= size || standing_.failures != failures; });
+    taken_.wait_for(lock, time, [&]() CALLGATE_REQUIRES(mutex_) {
+        return standing_.size >= size || standing_.failures != failures;
+    });
     return standing_.size >= size;
 }
 
@@ -42,7 +44,7 @@ bool Anchors::bring(const std::string& note) {
     for (const auto& witness : witnesses_) {
         if (auto taken = witness->submit(note); !taken) {
             all = false;
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             ++standing_.failures;
             standing_.error = std::move(taken.error());
             taken_.notify_all();
@@ -53,9 +55,9 @@ bool Anchors::bring(const std::string& note) {
 
 void Anchors::run() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
-        wanted_.wait(lock, [this] { return note_ || stopping_; });
+        wanted_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return note_ || stopping_; });
         if (!note_) return;
         const bool last = stopping_;
         const std::string note = std::exchange(note_, std::nullopt).value();
@@ -71,7 +73,7 @@ void Anchors::run() {
         }
         if (last) return;
         if (!note_) note_ = note;  // again, unless there is a newer one
-        wanted_.wait_for(lock, options_.retry, [this] { return stopping_; });
+        wanted_.wait_for(lock, options_.retry, [this]() CALLGATE_REQUIRES(mutex_) { return stopping_; });
     }
 }
 

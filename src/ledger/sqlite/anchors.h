@@ -9,10 +9,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +18,7 @@
 
 #include <callgate/error.h>
 
+#include "base/mutex.h"
 #include "ledger/audit/anchor.h"
 
 namespace callgate::ledger {
@@ -56,12 +55,12 @@ private:
 
     const std::vector<std::unique_ptr<Witness>> witnesses_;
     const Options options_;
-    mutable std::mutex mutex_;
-    std::condition_variable wanted_;
-    mutable std::condition_variable taken_;
-    std::optional<std::string> note_;  // the newest, not brought to all yet
-    Standing standing_;
-    bool stopping_ = false;
+    mutable base::Mutex mutex_;
+    base::CondVar wanted_;
+    mutable base::CondVar taken_;
+    std::optional<std::string> note_ CALLGATE_GUARDED_BY(mutex_);  // the newest, not brought to all yet
+    Standing standing_ CALLGATE_GUARDED_BY(mutex_);
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
     std::thread thread_;
 };
 

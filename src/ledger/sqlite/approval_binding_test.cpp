@@ -95,7 +95,7 @@ const std::vector<std::pair<std::string, Change>>& changes() {
     return all;
 }
 
-OpenApprovalReply ask_for(Desk& desk, const Action& action) {
+OpenApprovalReply ask_for(DurableLedger& durable, const Action& action) {
     OpenApprovalRequest asked;
     asked.approval.id = "ap";
     asked.approval.call_id = base::Uuid{action.id}.to_string();
@@ -107,15 +107,15 @@ OpenApprovalReply ask_for(Desk& desk, const Action& action) {
     asked.fingerprint = print_of("request");
     asked.events.push_back(event("gate.required", action.id));
     OpenApprovalReply reply;
-    desk.turn.wait_for(desk.ledger->open_approval(std::move(asked), reply, desk.turn));
+    durable.turn.wait_for(durable.ledger->open_approval(std::move(asked), reply, durable.turn));
     return reply;
 }
 
-ClaimReply use_for(Desk& desk, const Action& action, std::uint64_t call) {
-    ClaimRequest asked = desk.request(call, "");
+ClaimReply use_for(DurableLedger& durable, const Action& action, std::uint64_t call) {
+    ClaimRequest asked = durable.request(call, "");
     asked.row.key = {action.tenant, action.requester, action.tool_id, ""};
     asked.approval = ApprovalUse{"ap", action.digest()};
-    return desk.claim(std::move(asked));
+    return durable.claim(std::move(asked));
 }
 
 TEST(ApprovalBinding, TwoThousandChangesByOneByteAreAllRefusedAndTheCallItselfIsNot) {
@@ -123,25 +123,25 @@ TEST(ApprovalBinding, TwoThousandChangesByOneByteAreAllRefusedAndTheCallItselfIs
     const std::uint64_t seed = base::SystemRng().next_u64();
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::SeededRng rng(seed);
-    Desk desk;
-    ASSERT_FALSE(desk.open(false));
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
     const Action agreed;
-    ask_for(desk, agreed);
-    ASSERT_TRUE(desk.vote("ap"));
+    ask_for(durable, agreed);
+    ASSERT_TRUE(durable.vote("ap"));
     std::map<std::string, int> tried;
     for (std::uint64_t trial = 0; trial < kTrials; ++trial) {
         const auto& [name, make] = changes()[trial % changes().size()];
         Action changed = agreed;
         make(changed, rng);
-        const ClaimReply reply = use_for(desk, changed, 1'000 + trial);
+        const ClaimReply reply = use_for(durable, changed, 1'000 + trial);
         ASSERT_NE(reply.approval, ApprovalVerdict::ok) << name;
-        ASSERT_FALSE(desk.state_of(1'000 + trial)) << name << " left a claim";
+        ASSERT_FALSE(durable.state_of(1'000 + trial)) << name << " left a claim";
         ++tried[name];
     }
     EXPECT_EQ(tried.size(), changes().size());
-    EXPECT_EQ(use_for(desk, agreed, 1).approval, ApprovalVerdict::ok);
-    EXPECT_EQ(use_for(desk, agreed, 2).approval, ApprovalVerdict::consumed);
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_EQ(use_for(durable, agreed, 1).approval, ApprovalVerdict::ok);
+    EXPECT_EQ(use_for(durable, agreed, 2).approval, ApprovalVerdict::consumed);
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 // Somebody with the file, but without its key.
@@ -151,17 +151,17 @@ TEST(ApprovalBinding, AnApprovalThatWasChangedInTheFileIsOfNoUse) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::SeededRng rng(seed);
     constexpr std::array<std::string_view, 5> kColumns{"body", "digest", "tenant", "requester", "id"};
-    Desk desk;
-    ASSERT_FALSE(desk.open(false));
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
     const Action agreed;
-    ask_for(desk, agreed);
-    ASSERT_TRUE(desk.vote("ap"));
+    ask_for(durable, agreed);
+    ASSERT_TRUE(durable.vote("ap"));
     for (int trial = 0; trial < kTrials; ++trial) {
         const std::string_view column = kColumns[static_cast<std::size_t>(trial) % kColumns.size()];
-        desk.close();
+        durable.close();
         std::string before;
         const auto exchange = [&](const std::string& value) {
-            auto database = Database::open(desk.directory + "/ledger.db", Access::read_write);
+            auto database = Database::open(durable.directory + "/ledger.db", Access::read_write);
             ASSERT_TRUE(database);
             auto set = database->prepare("UPDATE approvals SET " + std::string(column) + " = ?1");
             ASSERT_TRUE(set);
@@ -169,7 +169,7 @@ TEST(ApprovalBinding, AnApprovalThatWasChangedInTheFileIsOfNoUse) {
             ASSERT_TRUE(set->run());
         };
         {
-            auto database = Database::open(desk.directory + "/ledger.db", Access::read_write);
+            auto database = Database::open(durable.directory + "/ledger.db", Access::read_write);
             ASSERT_TRUE(database);
             auto get = database->prepare("SELECT " + std::string(column) + " FROM approvals");
             ASSERT_TRUE(get && *get->step());
@@ -178,14 +178,14 @@ TEST(ApprovalBinding, AnApprovalThatWasChangedInTheFileIsOfNoUse) {
         std::string after = before;
         change(after, rng);
         exchange(after);
-        ASSERT_FALSE(desk.open(false));
-        const ClaimReply reply = use_for(desk, agreed, 1'000 + static_cast<std::uint64_t>(trial));
+        ASSERT_FALSE(durable.open(false));
+        const ClaimReply reply = use_for(durable, agreed, 1'000 + static_cast<std::uint64_t>(trial));
         ASSERT_TRUE(reply.error || reply.approval != ApprovalVerdict::ok) << column;
-        desk.close();
+        durable.close();
         exchange(before);
     }
-    ASSERT_FALSE(desk.open(false));
-    EXPECT_EQ(use_for(desk, agreed, 1).approval, ApprovalVerdict::ok);
+    ASSERT_FALSE(durable.open(false));
+    EXPECT_EQ(use_for(durable, agreed, 1).approval, ApprovalVerdict::ok);
 }
 
 }  // namespace

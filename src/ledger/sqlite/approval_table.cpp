@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/sqlite/codec.h"
 #include "ledger/sqlite/columns.h"
 
@@ -52,20 +53,6 @@ base::Sha256Digest hash_of_request(std::string_view tenant, std::string_view req
     return hash.finish();
 }
 
-tl::unexpected<Error> tampered_approval(std::string_view id) {
-    return fail(ErrorCode::ledger_unavailable,
-                fmt::format("The record of approval {} in the ledger's file is not what this program wrote: "
-                            "somebody changed it. It is not used. Find out who can write that file, run "
-                            "`callgate ledger check`, and make the call again to ask anew.",
-                            id),
-                {{"reason", "tampered"}, {"approval_id", id}});
-}
-
-bool is_tampered(const Error& error) {
-    const Value* reason = error.details.if_contains("reason");
-    return reason != nullptr && reason->is_string() && reason->get_string() == "tampered";
-}
-
 Result<void> ApprovalTable::prepare(Access access) {
     Preparing all(*database_);
     all.add(find_, select("WHERE id = ?1"));
@@ -108,9 +95,8 @@ Result<std::string> ApprovalTable::load_votes(Approval& approval, bool& intact) 
     std::string macs;
     votes_.bind(1, approval.id);
     for (;;) {
-        auto found = votes_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return macs;
+        CALLGATE_TRY_ASSIGN(auto found, votes_.step());
+        if (!found) return macs;
         const std::size_t n = approval.votes.size();
         Vote& vote = approval.votes.emplace_back();
         vote.approver = votes_.text(0);
@@ -150,8 +136,7 @@ Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
     approval->consumed_by = row.text(4);
     approval->superseded_by = row.text(9);
     bool intact = true;
-    auto votes = load_votes(*approval, intact);
-    if (!votes) return tl::unexpected(std::move(votes.error()));
+    CALLGATE_TRY_ASSIGN(auto votes, load_votes(*approval, intact));
     if (row.is_null(14)) {
         // From before there were MACs: for people to look at, and of no use to anybody.
         if (is_open(*approval, ApprovalTime::min())) approval->state = ApprovalState::expired;
@@ -162,7 +147,7 @@ Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
     columns.request_hash = row.blob(12);
     columns.body = row.blob(5);
     columns.sequence = row.integer(13);
-    const base::Sha256Digest mac = macs_.of_approval(*approval, *state, columns, *votes);
+    const base::Sha256Digest mac = macs_.of_approval(*approval, *state, columns, votes);
     if (!intact || !has_all(row, {13}) || !same_mac(mac, row.blob(14))) return tampered_approval(id);
     expire(*approval, now);
     return approval;
@@ -172,9 +157,8 @@ Result<std::vector<AuditMark>> ApprovalTable::marks_of(std::string_view id) {
     std::vector<AuditMark> marks;
     votes_.bind(1, id);
     for (;;) {
-        auto found = votes_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return marks;
+        CALLGATE_TRY_ASSIGN(auto found, votes_.step());
+        if (!found) return marks;
         AuditMark& mark = marks.emplace_back();
         mark.sequence = static_cast<std::uint64_t>(votes_.integer(6));
         (void)copy_bytes(votes_.blob(7), mark.hash);
@@ -182,9 +166,8 @@ Result<std::vector<AuditMark>> ApprovalTable::marks_of(std::string_view id) {
 }
 
 Result<std::optional<Approval>> ApprovalTable::one(Statement& query, ApprovalTime now) {
-    auto found = query.step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
+    CALLGATE_TRY_ASSIGN(auto found, query.step());
+    if (!found) return std::nullopt;
     auto approval = read(query, now);
     query.reset();
     if (!approval) return tl::unexpected(std::move(approval.error()));
@@ -217,48 +200,40 @@ Result<std::vector<Approval>> ApprovalTable::page(const ApprovalQuery& query, Ap
     }
     if (!query.before.empty()) sql += " AND n < (SELECT n FROM approvals WHERE id = ?3)";
     sql += " ORDER BY n DESC LIMIT ?4";
-    auto statement = database_->prepare(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
-    if (query.state && *query.state != ApprovalState::expired) statement->bind(1, to_string(*query.state));
-    if (sql.find("?2") != std::string::npos) statement->bind(2, micros(now));
-    if (!query.before.empty()) statement->bind(3, query.before);
-    statement->bind(4, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
+    CALLGATE_TRY_ASSIGN(auto statement, database_->prepare(sql));
+    if (query.state && *query.state != ApprovalState::expired) statement.bind(1, to_string(*query.state));
+    if (sql.find("?2") != std::string::npos) statement.bind(2, micros(now));
+    if (!query.before.empty()) statement.bind(3, query.before);
+    statement.bind(4, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
     std::vector<Approval> all;
     for (;;) {
-        auto found = statement->step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return all;
-        auto approval = read(*statement, now);
-        if (!approval) return tl::unexpected(std::move(approval.error()));
-        all.push_back(std::move(*approval));
+        CALLGATE_TRY_ASSIGN(auto found, statement.step());
+        if (!found) return all;
+        CALLGATE_TRY_ASSIGN(auto approval, read(statement, now));
+        all.push_back(std::move(approval));
     }
 }
 
-Result<ApprovalTable::OpenOf> ApprovalTable::count_open_of(std::string_view tenant,
-                                                           std::string_view requester, ApprovalTime now,
-                                                           const OpenApprovalLimits& limits) {
+Result<RowStore::OpenCount> ApprovalTable::count_open_of(std::string_view tenant, std::string_view requester,
+                                                         ApprovalTime now, const OpenApprovalLimits& limits) {
     constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
     const auto count = [&](Statement& statement, std::size_t most) -> Result<std::size_t> {
         const auto limit = static_cast<std::int64_t>(std::min(most, kMost));
         statement.bind(1, tenant).bind(2, micros(now)).bind(3, limit);
-        auto found = statement.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        const auto number = static_cast<std::size_t>(*found ? statement.integer(0) : 0);
+        CALLGATE_TRY_ASSIGN(auto found, statement.step());
+        const auto number = static_cast<std::size_t>(found ? statement.integer(0) : 0);
         statement.reset();
         return number;
     };
     count_of_principal_.bind(4, requester);
-    const auto of_principal = count(count_of_principal_, limits.per_principal);
-    if (!of_principal) return tl::unexpected(of_principal.error());
-    const auto of_tenant = count(count_of_tenant_, limits.per_tenant);
-    if (!of_tenant) return tl::unexpected(of_tenant.error());
-    return OpenOf{*of_principal, *of_tenant};
+    CALLGATE_TRY_ASSIGN(const auto of_principal, count(count_of_principal_, limits.per_principal));
+    CALLGATE_TRY_ASSIGN(const auto of_tenant, count(count_of_tenant_, limits.per_tenant));
+    return RowStore::OpenCount{of_principal, of_tenant};
 }
 
 Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {
-    auto found = count_.bind(1, micros(now)).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    const auto count = static_cast<std::uint64_t>(*found ? count_.integer(0) : 0);
+    CALLGATE_TRY_ASSIGN(auto found, count_.bind(1, micros(now)).step());
+    const auto count = static_cast<std::uint64_t>(found ? count_.integer(0) : 0);
     count_.reset();
     return count;
 }
@@ -266,10 +241,9 @@ Result<std::uint64_t> ApprovalTable::count_open(ApprovalTime now) {
 Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256Digest& request,
                                    const AuditMark& event) {
     const std::string body = base::seal(*key_, kPurpose, approval.id, encode(approval));
-    auto last = database_->integer_of("SELECT max(n) FROM approvals");
-    if (!last) return tl::unexpected(std::move(last.error()));
+    CALLGATE_TRY_ASSIGN(auto last, database_->integer_of("SELECT max(n) FROM approvals"));
     ApprovalColumns columns;
-    columns.n = *last + 1;
+    columns.n = last + 1;
     columns.request_hash = bytes_of(request);
     columns.body = body;
     columns.sequence = static_cast<std::int64_t>(event.sequence);
@@ -288,15 +262,13 @@ Result<void> ApprovalTable::insert(const Approval& approval, const base::Sha256D
         .bind(12, columns.n)
         .bind(13, columns.sequence)
         .bind_blob(14, mac);
-    auto done = insert_.run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(insert_.run());
     return join(approval.call_id, approval.id);
 }
 
 Result<void> ApprovalTable::join(std::string_view call_id, std::string_view approval_id) {
     if (call_id.empty()) return {};
-    auto done = join_.bind(1, call_id).bind(2, approval_id).run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(join_.bind(1, call_id).bind(2, approval_id).run());
     return {};
 }
 
@@ -323,14 +295,12 @@ Result<bool> ApprovalTable::update(const Approval& approval, ApprovalState befor
     std::string macs;
     votes_.bind(1, approval.id);
     for (;;) {
-        auto found = votes_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) break;
+        CALLGATE_TRY_ASSIGN(auto found, votes_.step());
+        if (!found) break;
         macs.append(votes_.blob(8));
     }
-    auto there = rest_.bind(1, approval.id).step();
-    if (!there) return tl::unexpected(std::move(there.error()));
-    if (!*there) return false;
+    CALLGATE_TRY_ASSIGN(auto there, rest_.bind(1, approval.id).step());
+    if (!there) return false;
     ApprovalColumns columns;
     columns.n = rest_.integer(0);
     columns.request_hash = rest_.blob(1);
@@ -352,9 +322,8 @@ Result<std::int64_t> ApprovalTable::drop_old(ApprovalTime since, std::size_t lim
     std::vector<std::string> ids;
     old_.bind(1, micros(since)).bind(2, static_cast<std::int64_t>(limit));
     for (;;) {
-        auto found = old_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) break;
+        CALLGATE_TRY_ASSIGN(auto found, old_.step());
+        if (!found) break;
         ids.emplace_back(old_.text(0));
     }
     for (const std::string& id : ids) {

@@ -22,6 +22,7 @@
 #include "base/sha256.h"
 #include "ledger/approval_rules.h"
 #include "ledger/operations.h"
+#include "ledger/row_store.h"
 #include "ledger/sqlite/database.h"
 #include "ledger/sqlite/vote_mac.h"
 
@@ -30,10 +31,6 @@ namespace callgate::ledger {
 /// Who asks for what under which key: the same request joins the approval that is open for it.
 base::Sha256Digest hash_of_request(std::string_view tenant, std::string_view requester,
                                    const base::Sha256Digest& fingerprint, std::string_view idempotency_key);
-
-/// What a row says whose MAC is not that of what stands in it. ledger_unavailable {reason: tampered}.
-tl::unexpected<Error> tampered_approval(std::string_view id);
-bool is_tampered(const Error& error);
 
 /// Instead of the time: an approval as it is written, whether or not it has expired.
 inline constexpr ApprovalTime kAsWritten = ApprovalTime::min();
@@ -53,13 +50,9 @@ public:
     Result<std::vector<Approval>> page(const ApprovalQuery& query, ApprovalTime now);
     /// Those that may still be used or decided.
     Result<std::uint64_t> count_open(ApprovalTime now);
-    struct OpenOf {
-        std::size_t of_principal = 0;
-        std::size_t of_tenant = 0;
-    };
     /// Counted no further than the limits.
-    Result<OpenOf> count_open_of(std::string_view tenant, std::string_view requester, ApprovalTime now,
-                                 const OpenApprovalLimits& limits);
+    Result<RowStore::OpenCount> count_open_of(std::string_view tenant, std::string_view requester,
+                                              ApprovalTime now, const OpenApprovalLimits& limits);
 
     /// `event` of the audit says so.
     Result<void> insert(const Approval& approval, const base::Sha256Digest& request, const AuditMark& event);

@@ -8,6 +8,7 @@
 
 #include "base/encoding.h"
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/event_view.h"
 #include "ledger/audit/export.h"
@@ -89,11 +90,10 @@ private:
 
 Result<void> each_piece(os::FileOps& files, const std::string& path,
                         const std::function<void(std::string_view)>& take) {
-    auto file = files.open(path, os::OpenMode::read);
-    if (!file) return tl::unexpected(std::move(file.error()));
+    CALLGATE_TRY_ASSIGN(auto file, files.open(path, os::OpenMode::read));
     std::string block(kPiece, '\0');
     for (;;) {
-        auto got = files.read(*file, block);
+        auto got = files.read(file, block);
         if (!got && os::error_number(got.error()) == EINTR) continue;
         if (!got) return tl::unexpected(std::move(got.error()));
         if (*got == 0) return {};
@@ -114,12 +114,11 @@ Result<ReadBack> read_back(os::FileOps& files, const std::string& path, const st
     ExportVerifier verifier(std::move(options));
     base::Sha256 hasher;
     ReadBack out;
-    auto read = each_piece(files, path, [&](std::string_view piece) {
+    CALLGATE_TRY(each_piece(files, path, [&](std::string_view piece) {
         hasher.update(piece);
         out.bytes += piece.size();
         verifier.feed(piece);
-    });
-    if (!read) return tl::unexpected(std::move(read.error()));
+    }));
     out.report = verifier.finish();
     out.sha256 = hasher.finish();
     return out;
@@ -145,10 +144,9 @@ Result<std::uint64_t> last_older(AuditReader& reader, std::uint64_t from, std::u
                                  base::WallTime before) {
     while (from < to) {
         const std::uint64_t middle = from + (to - from + 1) / 2;
-        auto rows = reader.rows(middle, middle + 1);
-        if (!rows) return tl::unexpected(std::move(rows.error()));
+        CALLGATE_TRY_ASSIGN(auto rows, reader.rows(middle, middle + 1));
         EventView view;
-        const bool older = rows->size() == 1 && !scan_event(rows->front().bytes, view) &&
+        const bool older = rows.size() == 1 && !scan_event(rows.front().bytes, view) &&
                            view.number(Member::time) < static_cast<std::uint64_t>(micros(before));
         older ? from = middle : to = middle - 1;
     }
@@ -162,14 +160,13 @@ struct Boundary {
 
 /// The last checkpoint of at most `most` events, and of more than `least`.
 Result<std::optional<Boundary>> boundary(Database& database, std::uint64_t least, std::uint64_t most) {
-    auto query = database.prepare(
-        "SELECT size, note FROM checkpoints WHERE size > ?1 AND size <= ?2 ORDER BY size DESC LIMIT 1");
-    if (!query) return tl::unexpected(std::move(query.error()));
-    auto found =
-        query->bind(1, static_cast<std::int64_t>(least)).bind(2, static_cast<std::int64_t>(most)).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
-    return Boundary{static_cast<std::uint64_t>(query->integer(0)), std::string(query->text(1))};
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare("SELECT size, note FROM checkpoints WHERE size > ?1 AND "
+                                                     "size <= ?2 ORDER BY size DESC LIMIT 1"));
+    CALLGATE_TRY_ASSIGN(
+        auto found,
+        query.bind(1, static_cast<std::int64_t>(least)).bind(2, static_cast<std::int64_t>(most)).step());
+    if (!found) return std::nullopt;
+    return Boundary{static_cast<std::uint64_t>(query.integer(0)), std::string(query.text(1))};
 }
 
 constexpr std::chrono::seconds kAnchorWait{10};
@@ -200,8 +197,8 @@ Result<void> SqliteLedger::anchor_before_archiving(const SegmentRow& segment, co
 }
 
 Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const WorkProgress& progress) {
-    const std::lock_guard one_at_a_time(engine_->archive_mutex);
-    if (auto signed_now = checkpoint(); !signed_now) return tl::unexpected(std::move(signed_now.error()));
+    const base::MutexLock one_at_a_time(engine_->archive_mutex);
+    CALLGATE_TRY(checkpoint());
     const std::string directory =
         request.directory.empty() ? engine_->options.directory + "/segments" : request.directory;
     os::FileOps& files = *engine_->options.files;
@@ -212,49 +209,43 @@ Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const 
     const std::uint64_t end = engine_->recorded.load();  // or it would run after its own events
     for (std::uint64_t last = 0; last < end;) {
         if (progress && !progress(archived, end)) return called_off();
-        auto segment = archive_one(request, directory, progress);
-        if (!segment) return tl::unexpected(std::move(segment.error()));
-        if (!*segment) break;
-        last = (*segment)->last;
-        archived += (*segment)->last - (*segment)->first + 1;
-        segments.emplace_back((*segment)->to_json());
+        CALLGATE_TRY_ASSIGN(auto segment, archive_one(request, directory, progress));
+        if (!segment) break;
+        last = segment->last;
+        archived += segment->last - segment->first + 1;
+        segments.emplace_back(segment->to_json());
     }
-    auto tidied = tidy_archived(progress);
-    if (!tidied) return tl::unexpected(std::move(tidied.error()));
-    return Object{{"archived", archived}, {"segments", std::move(segments)}, {"removed", *tidied}};
+    CALLGATE_TRY_ASSIGN(auto tidied, tidy_archived(progress));
+    return Object{{"archived", archived}, {"segments", std::move(segments)}, {"removed", tidied}};
 }
 
 // One segment, or nothing where there is nothing more to archive.
 Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest& request,
                                                             const std::string& directory,
                                                             const WorkProgress& progress) {
-    auto connection = engine_->open_reader();
-    if (!connection) return tl::unexpected(std::move(connection.error()));
-    auto made = SqliteAuditReader::make(std::move(*connection), *engine_->key);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    SqliteAuditReader& reader = **made;
+    CALLGATE_TRY_ASSIGN(auto connection, engine_->open_reader());
+    CALLGATE_TRY_ASSIGN(auto made, SqliteAuditReader::make(std::move(connection), *engine_->key));
+    SqliteAuditReader& reader = *made;
     reader.keep_sealed();
-    const auto size = reader.size();
-    if (!size) return tl::unexpected(size.error());
+    CALLGATE_TRY_ASSIGN(const auto size, reader.size());
     const std::uint64_t before = reader.archived_events();
-    std::uint64_t most = *size - std::min(*size, request.keep_events);
+    std::uint64_t most = size - std::min(size, request.keep_events);
     most = std::min(most, before + std::max<std::uint64_t>(request.max_events, 1));
     if (request.older_than && most > before) {
-        auto older = last_older(reader, before, most, engine_->time->wall() - *request.older_than);
-        if (!older) return tl::unexpected(std::move(older.error()));
-        most = *older;
+        CALLGATE_TRY_ASSIGN(auto older,
+                            last_older(reader, before, most, engine_->time->wall() - *request.older_than));
+        most = older;
     }
-    auto end = boundary(reader.database(), before, most);
-    if (!end) return tl::unexpected(std::move(end.error()));
-    if (!*end || (*end)->size - before < request.at_least) return std::nullopt;
+    CALLGATE_TRY_ASSIGN(auto end, boundary(reader.database(), before, most));
+    if (!end || end->size - before < request.at_least) return std::nullopt;
 
     SegmentRow segment;
     segment.first = before + 1;
-    segment.last = (*end)->size;
+    segment.last = end->size;
     segment.file = fmt::format("{}/audit-{}-{:012}-{:012}.jsonl", directory, reader.chain_id(), segment.first,
                                segment.last);
     segment.archived_at = engine_->time->wall();
-    segment.head.note = (*end)->note;
+    segment.head.note = end->note;
     auto hash = reader.hashes(segment.last, segment.last + 1);
     auto tail = reader.hashes((segment.last >> kTileLevels << kTileLevels) + 1, segment.last + 1);
     auto path = inclusion_proof(reader, segment.last, segment.last);
@@ -266,10 +257,8 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
     segment.head.path = std::move(*path);
     segment.tail = std::move(*tail);
 
-    if (auto written = write_segment(reader, segment, progress); !written)
-        return tl::unexpected(std::move(written.error()));
-    if (auto anchored = anchor_before_archiving(segment, reader.chain_id()); !anchored)
-        return tl::unexpected(std::move(anchored.error()));
+    CALLGATE_TRY(write_segment(reader, segment, progress));
+    CALLGATE_TRY(anchor_before_archiving(segment, reader.chain_id()));
     AuditFacts facts;
     facts.type = "audit.archived";
     facts.outcome = "info";
@@ -279,17 +268,15 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
                                            segment.last, segment.file, base::to_hex(segment.sha256));
     facts.detail = detail;
     const AuditEvent event(facts);
-    auto recorded = engine_->write([&](Clerk& clerk) -> Result<bool> {
+    const auto archive = [&](Transactions& transactions) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_archive");
-        if (auto synced = clerk.book().sync_mark(); !synced) return tl::unexpected(std::move(synced.error()));
-        if (auto added = add_segment(clerk.book().database(), segment); !added)
-            return tl::unexpected(std::move(added.error()));
-        auto number = clerk.book().record(event);
-        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_TRY(transactions.tables().sync_mark());
+        CALLGATE_TRY(add_segment(transactions.tables().database(), segment));
+        CALLGATE_TRY(transactions.tables().record(event));
         CALLGATE_FAILPOINT_RETURN("ledger.after_archive");
         return true;
-    });
-    if (!recorded) return tl::unexpected(std::move(recorded.error()));
+    };
+    CALLGATE_TRY(engine_->write(archive));
     return std::optional(std::move(segment));
 }
 
@@ -304,11 +291,9 @@ Result<void> SqliteLedger::write_segment(SqliteAuditReader& reader, SegmentRow& 
     if (!file) return unwritable(std::move(file.error()), part);
     const auto write = [&]() -> Result<void> {
         SegmentWriter writer(files, std::move(*file), progress, segment.first, segment.last);
-        auto head = reader.archived();
-        if (!head) return tl::unexpected(std::move(head.error()));
-        writer.put(header_line(reader.chain_id(), *head));
-        auto walked = walk_audit(reader, segment.first, segment.last + 1, writer);
-        if (!walked) return walked;
+        CALLGATE_TRY_ASSIGN(auto head, reader.archived());
+        writer.put(header_line(reader.chain_id(), head));
+        CALLGATE_TRY(walk_audit(reader, segment.first, segment.last + 1, writer));
         auto finished = writer.finish();
         if (!finished && !writer.stopped) return unwritable(std::move(finished.error()), part);
         if (!finished) return finished;
@@ -347,36 +332,32 @@ Result<std::int64_t> SqliteLedger::tidy_archived(const WorkProgress& progress) {
     std::int64_t removed = 0;
     for (;;) {
         if (engine_->audit_readers.use_count() > 1) break;  // the next gc finds it
-        const auto gone = engine_->write(
-            [](Clerk& clerk) { return drop_archived(clerk.book().database(), kDroppedAtOnce); });
-        if (!gone) return gone;
-        if (*gone == 0) break;
-        removed += *gone;
+        CALLGATE_TRY_ASSIGN(const auto gone, engine_->write([](Transactions& transactions) {
+            return drop_archived(transactions.tables().database(), kDroppedAtOnce);
+        }));
+        if (gone == 0) break;
+        removed += gone;
         if (progress && !progress(0, 1)) return called_off();
     }
+    const auto give_back_pages = [](Transactions& transactions) -> Result<std::int64_t> {
+        CALLGATE_TRY_ASSIGN(auto pages, free_pages(transactions.tables().database()));
+        if (!pages.can_shrink || pages.free == 0) return 0;
+        CALLGATE_TRY(shrink(transactions.tables().database(), kPagesAtOnce));
+        return std::max<std::int64_t>(pages.free - static_cast<std::int64_t>(kPagesAtOnce), 0);
+    };
     for (;;) {
-        const auto left = engine_->write([](Clerk& clerk) -> Result<std::int64_t> {
-            auto pages = free_pages(clerk.book().database());
-            if (!pages) return tl::unexpected(std::move(pages.error()));
-            if (!pages->can_shrink || pages->free == 0) return 0;
-            if (auto done = shrink(clerk.book().database(), kPagesAtOnce); !done)
-                return tl::unexpected(std::move(done.error()));
-            return std::max<std::int64_t>(pages->free - static_cast<std::int64_t>(kPagesAtOnce), 0);
-        });
-        if (!left) return left;
-        if (*left == 0) return removed;
+        CALLGATE_TRY_ASSIGN(const auto left, engine_->write(give_back_pages));
+        if (left == 0) return removed;
         if (progress && !progress(0, 1)) return called_off();
     }
 }
 
 Result<Object> SqliteLedger::audit_segments() {
-    auto reader = engine_->open_reader();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    auto all = all_segments(*reader);
-    if (!all) return tl::unexpected(std::move(all.error()));
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->open_reader());
+    CALLGATE_TRY_ASSIGN(auto all, all_segments(reader));
     Array segments;
-    for (const SegmentRow& segment : *all) segments.emplace_back(segment.to_json());
-    return Object{{"archived", all->empty() ? 0 : all->back().last}, {"segments", std::move(segments)}};
+    for (const SegmentRow& segment : all) segments.emplace_back(segment.to_json());
+    return Object{{"archived", all.empty() ? 0 : all.back().last}, {"segments", std::move(segments)}};
 }
 
 }  // namespace callgate::ledger

@@ -6,6 +6,7 @@
 
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/audit/read_event.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/log_check.h"
@@ -21,8 +22,7 @@ std::int64_t as_integer(std::uint64_t number) {
 }
 
 Result<void> ran(Statement& statement) {
-    auto done = statement.run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(statement.run());
     return {};
 }
 
@@ -31,9 +31,8 @@ template <class Row, class Read>
 Result<std::vector<Row>> collect(Statement& query, Read read) {
     std::vector<Row> all;
     for (;;) {
-        auto found = query.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return all;
+        CALLGATE_TRY_ASSIGN(auto found, query.step());
+        if (!found) return all;
         Result<Row> row = read(query);
         if (!row) {
             query.reset();
@@ -63,7 +62,7 @@ Result<void> AuditTable::append(const ChainedEvent& event, const PreparedEvent& 
         .bind_blob(3, event.bytes)
         .bind_blob(4, prepared.call_id);
     prepared.trace_id.empty() ? event_.bind_null(5) : event_.bind(5, prepared.trace_id);
-    if (auto done = ran(event_); !done) return done;
+    CALLGATE_TRY(ran(event_));
     for (const StoredPayload& payload : prepared.payloads) {
         payload_.bind(1, as_integer(event.sequence))
             .bind(2, payload.field)
@@ -90,7 +89,7 @@ Result<void> AuditTable::set_mark(const ChainHead& head) {
 
 Result<void> AuditTable::add_checkpoint(std::uint64_t size, std::string_view note) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_checkpoint");
-    if (auto done = ran(checkpoint_.bind(1, as_integer(size)).bind(2, note)); !done) return done;
+    CALLGATE_TRY(ran(checkpoint_.bind(1, as_integer(size)).bind(2, note)));
     CALLGATE_FAILPOINT_RETURN("ledger.after_checkpoint");
     return {};
 }
@@ -102,12 +101,11 @@ Result<std::int64_t> AuditTable::erase(const CallId& call_id) {
 Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database database,
                                                                    const base::SealKey& key) {
     std::unique_ptr<SqliteAuditReader> reader(new SqliteAuditReader(std::move(database), key));
-    auto chain = reader->database_.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-    if (!chain) return tl::unexpected(std::move(chain.error()));
-    reader->chain_id_ = std::move(*chain);
-    auto segment = last_segment(reader->database_);
-    if (!segment) return tl::unexpected(std::move(segment.error()));
-    reader->segment_ = std::move(*segment);
+    CALLGATE_TRY_ASSIGN(auto chain,
+                        reader->database_.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+    reader->chain_id_ = std::move(chain);
+    CALLGATE_TRY_ASSIGN(auto segment, last_segment(reader->database_));
+    reader->segment_ = std::move(segment);
     Preparing all(reader->database_);
     all.add(reader->size_, "SELECT max(seq) FROM audit");
     all.add(reader->rows_, "SELECT seq, event, hash FROM audit WHERE seq >= ?1 AND seq < ?2 ORDER BY seq");
@@ -121,14 +119,13 @@ Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database data
     all.add(reader->checkpoints_,
             "SELECT note, size FROM checkpoints WHERE size > ?1 ORDER BY size LIMIT ?2");
     all.add(reader->latest_, "SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1");
-    if (auto done = all.done(); !done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(all.done());
     return reader;
 }
 
 Result<std::uint64_t> SqliteAuditReader::size() {
-    auto found = size_.step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    const auto size = *found ? static_cast<std::uint64_t>(size_.integer(0)) : 0;
+    CALLGATE_TRY_ASSIGN(auto found, size_.step());
+    const auto size = found ? static_cast<std::uint64_t>(size_.integer(0)) : 0;
     size_.reset();
     return std::max(size, archived_events());
 }
@@ -216,11 +213,12 @@ Result<std::optional<SignedHead>> SqliteAuditReader::archived() {
 }
 
 Result<std::optional<std::string>> SqliteAuditReader::latest_checkpoint() {
-    auto all = collect<std::string>(
-        latest_, [](const Statement& row) -> Result<std::string> { return std::string(row.text(0)); });
-    if (!all) return tl::unexpected(std::move(all.error()));
-    if (all->empty()) return std::nullopt;
-    return std::optional(std::move(all->front()));
+    CALLGATE_TRY_ASSIGN(auto all,
+                        collect<std::string>(latest_, [](const Statement& row) -> Result<std::string> {
+                            return std::string(row.text(0));
+                        }));
+    if (all.empty()) return std::nullopt;
+    return std::optional(std::move(all.front()));
 }
 
 Result<std::vector<AuditEvent>> SqliteAuditReader::events(const AuditSelection& which) {
@@ -235,17 +233,15 @@ Result<std::vector<AuditEvent>> SqliteAuditReader::events(const AuditSelection& 
         sql += " AND call_id = ?5";
     }
     sql += " ORDER BY seq LIMIT ?3";
-    auto query = database_.prepare(sql);
-    if (!query) return tl::unexpected(std::move(query.error()));
-    query->bind(1, as_integer(which.from)).bind(2, as_integer(which.to)).bind(3, as_integer(which.limit));
-    if (!which.trace.empty()) query->bind(4, which.trace);
-    if (call) query->bind_blob(5, *call);
-    return collect<AuditEvent>(*query, [this](const Statement& row) -> Result<AuditEvent> {
+    CALLGATE_TRY_ASSIGN(auto query, database_.prepare(sql));
+    query.bind(1, as_integer(which.from)).bind(2, as_integer(which.to)).bind(3, as_integer(which.limit));
+    if (!which.trace.empty()) query.bind(4, which.trace);
+    if (call) query.bind_blob(5, *call);
+    return collect<AuditEvent>(query, [this](const Statement& row) -> Result<AuditEvent> {
         const auto sequence = static_cast<std::uint64_t>(row.integer(0));
-        auto kept = payloads(sequence, sequence + 1);
-        if (!kept) return tl::unexpected(std::move(kept.error()));
+        CALLGATE_TRY_ASSIGN(auto kept, payloads(sequence, sequence + 1));
         std::vector<StoredPayload> of_event;
-        for (PayloadRow& payload : *kept) of_event.push_back(std::move(payload.payload));
+        for (PayloadRow& payload : kept) of_event.push_back(std::move(payload.payload));
         return read_event(row.blob(1), of_event);
     });
 }

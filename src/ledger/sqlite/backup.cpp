@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "ledger/sqlite/engine.h"
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/files.h"
@@ -18,9 +19,8 @@ constexpr int kPagesAtOnce = 1'000;  // between two looks at whoever waits for i
 
 /// What is in the new file's directory survives a power cut, too.
 Result<void> sync_directory_of(os::FileOps& files, const std::string& path) {
-    const auto directory = files.open(os::directory_of(path), os::OpenMode::directory);
-    if (!directory) return tl::unexpected(directory.error());
-    return files.fsync(*directory);
+    CALLGATE_TRY_ASSIGN(const auto directory, files.open(os::directory_of(path), os::OpenMode::directory));
+    return files.fsync(directory);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
             "its files. Name a place outside.",
             {{"reason", "own_directory"}, {"path", path}});
     }
-    if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
+    CALLGATE_TRY(flush());
     os::FileOps& files = *engine_->options.files;
     const auto made = files.open(path, os::OpenMode::create_exclusive);
     if (!made) {
@@ -58,16 +58,13 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
 // made in one read transaction, for which the source does not change. Until that ends, the log cannot be
 // begun anew and grows by what is written meanwhile: for as long as it takes to read the file once.
 Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
-    auto from = engine_->open_reader();
-    if (!from) return tl::unexpected(std::move(from.error()));
-    if (auto begun = from->execute("BEGIN; SELECT count(*) FROM meta"); !begun)
-        return tl::unexpected(std::move(begun.error()));
+    CALLGATE_TRY_ASSIGN(auto from, engine_->open_reader());
+    CALLGATE_TRY(from.execute("BEGIN; SELECT count(*) FROM meta"));
     auto to = Database::open(path, Access::read_write, engine_->options.vfs);
     if (!to) return tl::unexpected(std::move(to.error()));
     // The file is new and of no use before it is whole: nothing has to be undone in it.
-    if (auto set = to->execute("PRAGMA journal_mode = OFF"); !set)
-        return tl::unexpected(std::move(set.error()));
-    sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from->raw(), "main");
+    CALLGATE_TRY(to->execute("PRAGMA journal_mode = OFF"));
+    sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from.raw(), "main");
     if (copy == nullptr) return tl::unexpected(sqlite_error(to->raw(), sqlite3_errcode(to->raw()), "copy"));
     int code = SQLITE_OK;
     bool stopped = false;

@@ -11,24 +11,24 @@ namespace callgate::ledger::testing {
 namespace {
 
 /// As many bytes as make a copy of several steps.
-void fill(Desk& desk) {
-    ASSERT_FALSE(desk.open());
-    ASSERT_FALSE(desk.claim(1, "large").error);
-    ASSERT_FALSE(desk.settle_with(1, Value(std::string(20u << 20, 'x'))).error);
+void fill(DurableLedger& durable) {
+    ASSERT_FALSE(durable.open());
+    ASSERT_FALSE(durable.claim(1, "large").error);
+    ASSERT_FALSE(durable.settle_with(1, Value(std::string(20u << 20, 'x'))).error);
 }
 
 TEST(Backup, EndsThoughTwoCallersWriteBetweenAnyTwoOfItsSteps) {
-    Desk desk;
-    fill(desk);
-    const std::string path = desk.scratch.file("copy.db");
+    DurableLedger durable;
+    fill(durable);
+    const std::string path = durable.scratch.file("copy.db");
     std::uint64_t steps = 0;
     std::uint64_t pages = 0;
-    const auto made = desk.ledger->backup(path, [&](std::uint64_t, std::uint64_t total) {
+    const auto made = durable.ledger->backup(path, [&](std::uint64_t, std::uint64_t total) {
         pages = total;
         ++steps;
-        EXPECT_FALSE(desk.claim(2 * steps, "a" + std::to_string(steps)).error);
-        EXPECT_FALSE(desk.claim(2 * steps + 1, "b" + std::to_string(steps)).error);
-        EXPECT_FALSE(desk.settle(2 * steps).error);
+        EXPECT_FALSE(durable.claim(2 * steps, "a" + std::to_string(steps)).error);
+        EXPECT_FALSE(durable.claim(2 * steps + 1, "b" + std::to_string(steps)).error);
+        EXPECT_FALSE(durable.settle(2 * steps).error);
         return steps < 50;
     });
     ASSERT_TRUE(made) << made.error().message;
@@ -41,28 +41,28 @@ TEST(Backup, EndsThoughTwoCallersWriteBetweenAnyTwoOfItsSteps) {
 }
 
 TEST(Backup, TheLogIsMovedIntoTheFileAgainOnceItHasEnded) {
-    Desk desk([](SqliteOptions& options) {
+    DurableLedger durable([](SqliteOptions& options) {
         options.writer.checkpoint_pages = 10;
         options.writer.checkpoint_pages_max = 20;  // while there is more to write, too
     });
-    fill(desk);
+    fill(durable);
     std::uint64_t call = 1;
     const auto write = [&] {
         ++call;
-        EXPECT_FALSE(desk.claim(call, "k" + std::to_string(call)).error);
+        EXPECT_FALSE(durable.claim(call, "k" + std::to_string(call)).error);
         return call < 50;
     };
-    ASSERT_TRUE(desk.ledger->backup(desk.scratch.file("copy.db"), [&](auto, auto) { return write(); }));
+    ASSERT_TRUE(durable.ledger->backup(durable.scratch.file("copy.db"), [&](auto, auto) { return write(); }));
     for (int i = 0; i < 40; ++i) write();
-    ASSERT_TRUE(desk.ledger->flush());
-    EXPECT_LT(desk.ledger->stats()->at("wal_pages").to_number<int>(), 40);
+    ASSERT_TRUE(durable.ledger->flush());
+    EXPECT_LT(durable.ledger->stats()->at("wal_pages").to_number<int>(), 40);
 }
 
 TEST(Backup, CanBeCalledOffAndLeavesNothing) {
-    Desk desk;
-    fill(desk);
-    const std::string path = desk.scratch.file("copy.db");
-    const auto made = desk.ledger->backup(path, [](auto, auto) { return false; });
+    DurableLedger durable;
+    fill(durable);
+    const std::string path = durable.scratch.file("copy.db");
+    const auto made = durable.ledger->backup(path, [](auto, auto) { return false; });
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, ErrorCode::cancelled);
     EXPECT_FALSE(std::filesystem::exists(path));

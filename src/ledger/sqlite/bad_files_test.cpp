@@ -38,11 +38,11 @@ std::string key(std::uint64_t call) {
 class BadFiles : public ::testing::Test {
 protected:
     void SetUp() override {
-        fill(desk);
-        desk.close();
+        fill(durable);
+        durable.close();
     }
 
-    static void fill(Desk& at) {
+    static void fill(DurableLedger& at) {
         ASSERT_FALSE(at.open(false));
         for (std::uint64_t call = 1; call <= kCalls; ++call) {
             ASSERT_FALSE(at.claim(call, key(call)).error);
@@ -53,18 +53,18 @@ protected:
         ASSERT_TRUE(at.vote("approved"));
     }
 
-    fs::path file(std::string_view name) const { return fs::path(desk.directory) / name; }
+    fs::path file(std::string_view name) const { return fs::path(durable.directory) / name; }
 
     /// Refused with this reason, in words that say what to do.
     void expect_refused(std::string_view reason, std::string_view words) {
-        const auto refused = desk.open(false);
+        const auto refused = durable.open(false);
         ASSERT_TRUE(refused);
         EXPECT_EQ(reason_of(refused), reason) << refused->message;
         EXPECT_NE(refused->message.find(words), std::string::npos) << refused->message;
     }
 
     /// What a ledger that says it is sound must have. "" if it has it all.
-    static std::string missing(Desk& at) {
+    static std::string missing(DurableLedger& at) {
         for (std::uint64_t call = 1; call <= kCalls; ++call) {
             const auto row = at.ledger->find(call_id(call));
             if (!row || row->state != CallState::succeeded || !row->outcome ||
@@ -86,14 +86,14 @@ protected:
     /// Opened, whatever the files are now: nothing may be lost without a word.
     enum class Verdict : std::uint8_t { refused, found_by_check, correct, lost };
     Verdict verdict_of_opening() {
-        if (const auto refused = desk.open(false)) {
+        if (const auto refused = durable.open(false)) {
             EXPECT_NE(reason_of(refused), "") << refused->message;
             EXPECT_NE(reason_of(refused), "-") << refused->message;
             return Verdict::refused;
         }
-        const std::string lost = missing(desk);
-        const std::string found = faults_of(*desk.ledger);
-        desk.close();
+        const std::string lost = missing(durable);
+        const std::string found = faults_of(*durable.ledger);
+        durable.close();
         if (!found.empty()) return Verdict::found_by_check;
         if (lost.empty()) return Verdict::correct;
         ADD_FAILURE() << lost << " is gone, and nothing says so";
@@ -101,7 +101,7 @@ protected:
     }
 
     // Without the mark, which would refuse every older file before anything else is looked at.
-    Desk desk{[](SqliteOptions& options) { options.watch_past = false; }};
+    DurableLedger durable{[](SqliteOptions& options) { options.watch_past = false; }};
 };
 
 TEST_F(BadFiles, ALedgerThatIsWholeHasItAll) {
@@ -182,7 +182,7 @@ TEST_F(BadFiles, ALedgerOfANewerVersionIsRefusedAndNotTouched) {
 }
 
 TEST_F(BadFiles, WhatIsNoFileInItsPlaceIsRefused) {
-    const fs::path elsewhere = fs::path(desk.scratch.path()) / "elsewhere";
+    const fs::path elsewhere = fs::path(durable.scratch.path()) / "elsewhere";
     fs::rename(file("ledger.db"), elsewhere);
     fs::create_directory(file("ledger.db"));
     expect_refused("not_a_database", "Move it away");
@@ -194,14 +194,14 @@ TEST_F(BadFiles, WhatIsNoFileInItsPlaceIsRefused) {
     expect_refused("symbolic_link", "Put the file itself there");
     fs::remove(file("ledger.db"));
     fs::create_symlink("nowhere", file("ledger.db"));
-    EXPECT_TRUE(desk.open(false));
+    EXPECT_TRUE(durable.open(false));
     fs::remove(file("ledger.db"));
     fs::rename(elsewhere, file("ledger.db"));
     EXPECT_EQ(verdict_of_opening(), Verdict::correct);
 }
 
 TEST_F(BadFiles, ALockThatIsALinkIsNotFollowedAndWhatItPointsToIsNotTouched) {
-    const std::string elsewhere = desk.scratch.file("elsewhere");
+    const std::string elsewhere = durable.scratch.file("elsewhere");
     write(elsewhere, "somebody's own");
     fs::remove(file("ledger.lock"));
     fs::create_symlink(elsewhere, file("ledger.lock"));
@@ -212,14 +212,14 @@ TEST_F(BadFiles, ALockThatIsALinkIsNotFollowedAndWhatItPointsToIsNotTouched) {
 }
 
 TEST_F(BadFiles, TheKeyOfAnotherLedgerIsRefusedAndTheRightOnePutsItRight) {
-    Desk other;
+    DurableLedger other;
     fill(other);
     other.close();
     const std::string right = read(file("ledger.key"));
     fs::copy_file(other.directory + "/ledger.key", file("ledger.key"), fs::copy_options::overwrite_existing);
     expect_refused("wrong_key", "Put");
     write(file("ledger.key"), "no key\n");
-    EXPECT_TRUE(desk.open(false));
+    EXPECT_TRUE(durable.open(false));
     write(file("ledger.key"), right);
     EXPECT_EQ(verdict_of_opening(), Verdict::correct);
 
@@ -243,7 +243,7 @@ TEST_F(BadFiles, AKeyThatIsGoneIsNotMadeAnew) {
 }
 
 /// The files of a ledger whose process was killed: the log is still beside the database.
-void take_unclean(Desk& at, const fs::path& to) {
+void take_unclean(DurableLedger& at, const fs::path& to) {
     fs::create_directory(to);
     for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.key", "audit.key"})
         fs::copy_file(fs::path(at.directory) / name, to / name);
@@ -261,7 +261,7 @@ class LogOfAnother : public BadFiles, public ::testing::WithParamInterface<Other
 
 TEST_P(LogOfAnother, IsNotTakenForItsOwn) {
     const auto [same_key, short_log, calls] = GetParam();
-    Desk other([short_log = short_log](SqliteOptions& options) {
+    DurableLedger other([short_log = short_log](SqliteOptions& options) {
         if (short_log) options.writer.checkpoint_pages = 1;
     });
     if (same_key) {
@@ -296,20 +296,20 @@ INSTANTIATE_TEST_SUITE_P(Logs, LogOfAnother,
 class OldLog : public BadFiles, public ::testing::WithParamInterface<std::uint64_t> {};
 
 TEST_P(OldLog, OfAnEarlierTimeIsNotTakenForItsOwn) {
-    ASSERT_FALSE(desk.open(false));
+    ASSERT_FALSE(durable.open(false));
     for (std::uint64_t call = 100; call < 100 + GetParam(); ++call)
-        ASSERT_FALSE(desk.claim(call, key(call)).error);
+        ASSERT_FALSE(durable.claim(call, key(call)).error);
     const std::string old = read(file("ledger.db-wal"));
     ASSERT_FALSE(old.empty());
     for (std::uint64_t call = 200; call < 240; ++call) {
-        ASSERT_FALSE(desk.claim(call, key(call)).error);
-        ASSERT_TRUE(desk.settle(call).settled.accepted);
+        ASSERT_FALSE(durable.claim(call, key(call)).error);
+        ASSERT_TRUE(durable.settle(call).settled.accepted);
     }
-    desk.close();
+    durable.close();
     // Whether the file goes on to a newer log or not: what it knew last is in the file alone.
-    ASSERT_FALSE(desk.open(false));
-    ASSERT_FALSE(desk.claim(300, key(300)).error);
-    desk.close();
+    ASSERT_FALSE(durable.open(false));
+    ASSERT_FALSE(durable.claim(300, key(300)).error);
+    durable.close();
     const std::string ours = read(file("ledger.db"));
     write(file("ledger.db-wal"), old);
 
@@ -324,21 +324,21 @@ INSTANTIATE_TEST_SUITE_P(Logs, OldLog, ::testing::Values(1, 2, 40));
 
 TEST_F(BadFiles, ALogThatIsItsOwnIsTakenHoweverOftenTheOwnerWasKilled) {
     for (std::uint64_t round = 0; round < 6; ++round) {
-        ASSERT_FALSE(desk.open(false));
+        ASSERT_FALSE(durable.open(false));
         for (std::uint64_t call = 100 + 10 * round; call < 100 + 11 * round; ++call) {
-            ASSERT_FALSE(desk.claim(call, key(call)).error);
-            ASSERT_TRUE(desk.settle(call).settled.accepted);
+            ASSERT_FALSE(durable.claim(call, key(call)).error);
+            ASSERT_TRUE(durable.settle(call).settled.accepted);
         }
-        const fs::path killed = fs::path(desk.scratch.path()) / "killed";
-        take_unclean(desk, killed);
-        desk.close();
+        const fs::path killed = fs::path(durable.scratch.path()) / "killed";
+        take_unclean(durable, killed);
+        durable.close();
         for (const char* name : {"ledger.db", "ledger.db-wal"})
             fs::copy_file(killed / name, file(name), fs::copy_options::overwrite_existing);
         fs::remove_all(killed);
     }
     EXPECT_EQ(verdict_of_opening(), Verdict::correct);
-    ASSERT_FALSE(desk.open(false));
-    EXPECT_EQ(desk.state_of(154), CallState::succeeded);
+    ASSERT_FALSE(durable.open(false));
+    EXPECT_EQ(durable.state_of(154), CallState::succeeded);
 }
 
 /// The last version of each page that a log has committed.
@@ -366,14 +366,14 @@ std::map<std::uint32_t, std::string> pages_of(const std::string& log) {
 // The power goes while the log is moved into the file: of each page, any sector may have got there.
 TEST_F(BadFiles, ACutInTheMoveOfTheLogDoesNotMakeItAnothers) {
     constexpr std::size_t kSector = 512;
-    ASSERT_FALSE(desk.open(false));
+    ASSERT_FALSE(durable.open(false));
     for (std::uint64_t call = 100; call < 130; ++call) {
-        ASSERT_FALSE(desk.claim(call, key(call)).error);
-        ASSERT_TRUE(desk.settle(call).settled.accepted);
+        ASSERT_FALSE(durable.claim(call, key(call)).error);
+        ASSERT_TRUE(durable.settle(call).settled.accepted);
     }
     const std::string before = read(file("ledger.db"));
     const std::string log = read(file("ledger.db-wal"));
-    desk.close();
+    durable.close();
     const auto pages = pages_of(log);
     ASSERT_GT(pages.size(), 10u);
     std::mt19937_64 random(20261116);
@@ -394,13 +394,13 @@ TEST_F(BadFiles, ACutInTheMoveOfTheLogDoesNotMakeItAnothers) {
         write(file("ledger.db-wal"), log);
         fs::remove(file("ledger.db-shm"));
         SCOPED_TRACE("trial " + std::to_string(trial));
-        ASSERT_EQ(desk.open(false).value_or(Error(ErrorCode::internal, "")).message, "");
-        EXPECT_EQ(missing(desk), "");
+        ASSERT_EQ(durable.open(false).value_or(Error(ErrorCode::internal, "")).message, "");
+        EXPECT_EQ(missing(durable), "");
         if (trial % 10 == 0) {
-            EXPECT_EQ(faults_of(*desk.ledger), "");
+            EXPECT_EQ(faults_of(*durable.ledger), "");
         }
-        EXPECT_EQ(desk.state_of(129), CallState::succeeded);
-        desk.close();
+        EXPECT_EQ(durable.state_of(129), CallState::succeeded);
+        durable.close();
     }
 }
 
@@ -454,7 +454,7 @@ private:
 TEST_F(BadFiles, WhatMayNotBeWrittenIsRefused) {
     const ReadOnlyFiles as_read_only;
     SqliteOptions options;
-    options.directory = desk.directory;
+    options.directory = durable.directory;
     options.vfs = "read-only";
     const auto opened = SqliteLedger::open(std::move(options));
     ASSERT_FALSE(opened);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/codec.h"
 #include "ledger/sqlite/columns.h"
@@ -120,9 +121,9 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     out.approval_id = row.text(kApproval);
     out.action = row.text(kAction);
     if (!row.is_null(kSealedArguments)) {
-        auto plain = base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(kSealedArguments));
-        if (!plain) return tl::unexpected(std::move(plain.error()));
-        auto value = json::parse(*plain);
+        CALLGATE_TRY_ASSIGN(
+            auto plain, base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(kSealedArguments)));
+        auto value = json::parse(plain);
         if (!value) return damaged_record("the arguments of a call");
         out.arguments = std::make_shared<const Value>(std::move(*value));
     }
@@ -138,9 +139,8 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
 }
 
 Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fingerprint) {
-    auto found = lost_.bind_blob(1, fingerprint).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
+    CALLGATE_TRY_ASSIGN(auto found, lost_.bind_blob(1, fingerprint).step());
+    if (!found) return std::nullopt;
     CallId id{};
     const bool whole = copy_bytes(lost_.blob(0), id);
     lost_.reset();
@@ -150,17 +150,14 @@ Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fin
 
 Result<void> CallTable::set_restored(const CallId& call_id, std::int64_t restore) {
     written();
-    auto update = database_->prepare("UPDATE calls SET restored = ?2 WHERE call_id = ?1");
-    if (!update) return tl::unexpected(std::move(update.error()));
-    auto done = update->bind_blob(1, call_id).bind(2, restore).run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY_ASSIGN(auto update, database_->prepare("UPDATE calls SET restored = ?2 WHERE call_id = ?1"));
+    CALLGATE_TRY(update.bind_blob(1, call_id).bind(2, restore).run());
     return {};
 }
 
 Result<std::optional<StoredCall>> CallTable::one(Statement& query) {
-    auto found = query.step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
+    CALLGATE_TRY_ASSIGN(auto found, query.step());
+    if (!found) return std::nullopt;
     auto call = read(query);
     if (call && tally_ != nullptr) {
         call->text = &last_.read(kTable, query.raw());
@@ -181,9 +178,8 @@ Result<std::optional<StoredCall>> CallTable::by_key(const base::Sha256Digest& ke
 
 Result<void> CallTable::load_outcome(StoredCall& call) {
     if (call.result_ref == 0) return {};
-    auto found = outcome_.bind(1, call.result_ref).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return damaged_record("the outcome of a call");
+    CALLGATE_TRY_ASSIGN(auto found, outcome_.bind(1, call.result_ref).step());
+    if (!found) return damaged_record("the outcome of a call");
     auto outcome = unseal_outcome(*key_, call.row.call_id, outcome_.blob(0));
     outcome_.reset();
     if (!outcome) return tl::unexpected(std::move(outcome.error()));
@@ -201,9 +197,8 @@ Result<std::vector<StoredCall>> CallTable::many(Statement& query) {
     std::vector<StoredCall> calls;
     ++unfenced_;
     for (;;) {
-        auto found = query.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return calls;
+        CALLGATE_TRY_ASSIGN(auto found, query.step());
+        if (!found) return calls;
         auto call = read(query);
         if (!call) {
             query.reset();
@@ -223,18 +218,18 @@ Result<std::vector<StoredCall>> CallTable::open_calls(const CallId& after, std::
 }
 
 Result<std::vector<StoredCall>> CallTable::unfinished_before(base::WallTime begun, std::size_t limit) {
-    auto query = database_->prepare(
-        select_calls(fmt::format("WHERE {} AND state <> 'unknown' AND coalesce(lived_at, created_at) <= ?1 "
-                                 "ORDER BY call_id LIMIT ?2",
-                                 kIsOpen)));
-    if (!query) return tl::unexpected(std::move(query.error()));
-    return many(query->bind(1, micros(begun)).bind(2, static_cast<std::int64_t>(limit)));
+    CALLGATE_TRY_ASSIGN(auto query,
+                        database_->prepare(select_calls(fmt::format("WHERE {} AND state <> 'unknown' AND "
+                                                                    "coalesce(lived_at, created_at) <= ?1 "
+                                                                    "ORDER BY call_id LIMIT ?2",
+                                                                    kIsOpen))));
+    return many(query.bind(1, micros(begun)).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<StoredCall>> CallTable::all_calls(const CallId& after, std::size_t limit) {
-    auto query = database_->prepare(select_calls("WHERE call_id > ?1 ORDER BY call_id LIMIT ?2"));
-    if (!query) return tl::unexpected(std::move(query.error()));
-    return many(query->bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
+    CALLGATE_TRY_ASSIGN(auto query,
+                        database_->prepare(select_calls("WHERE call_id > ?1 ORDER BY call_id LIMIT ?2")));
+    return many(query.bind_blob(1, after).bind(2, static_cast<std::int64_t>(limit)));
 }
 
 Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::optional<CallId>& before) {
@@ -246,18 +241,16 @@ Result<std::vector<CallRow>> CallTable::page(const CallQuery& query, const std::
     if (!query.principal.empty()) sql += " AND principal = ?3";
     if (before) sql += " AND call_id < ?4";
     sql += " ORDER BY call_id DESC LIMIT ?5";
-    auto statement = database_->prepare(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
-    if (query.state) statement->bind(1, to_string(*query.state));
-    if (!query.tool.empty()) statement->bind(2, query.tool);
-    if (!query.principal.empty()) statement->bind(3, query.principal);
-    if (before) statement->bind_blob(4, *before);
-    statement->bind(5, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
-    auto found = many(*statement);
-    if (!found) return tl::unexpected(std::move(found.error()));
+    CALLGATE_TRY_ASSIGN(auto statement, database_->prepare(sql));
+    if (query.state) statement.bind(1, to_string(*query.state));
+    if (!query.tool.empty()) statement.bind(2, query.tool);
+    if (!query.principal.empty()) statement.bind(3, query.principal);
+    if (before) statement.bind_blob(4, *before);
+    statement.bind(5, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 10'000'000)));
+    CALLGATE_TRY_ASSIGN(auto found, many(statement));
     std::vector<CallRow> rows;
-    rows.reserve(found->size());
-    for (StoredCall& call : *found) rows.push_back(std::move(call.row));
+    rows.reserve(found.size());
+    for (StoredCall& call : found) rows.push_back(std::move(call.row));
     return rows;
 }
 
@@ -265,9 +258,8 @@ Result<std::vector<AttemptRow>> CallTable::attempts(const CallId& call_id) {
     std::vector<AttemptRow> all;
     attempts_.bind_blob(1, call_id);
     for (;;) {
-        auto found = attempts_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return all;
+        CALLGATE_TRY_ASSIGN(auto found, attempts_.step());
+        if (!found) return all;
         AttemptRow& attempt = all.emplace_back();
         attempt.number = static_cast<std::uint32_t>(attempts_.integer(0));
         attempt.epoch = static_cast<std::uint32_t>(attempts_.integer(1));
@@ -327,9 +319,8 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
     } else {
         insert_.bind_null(17);
     }
-    auto changed = run_insert(row, key_hash, arguments);
-    if (!changed) return tl::unexpected(std::move(changed.error()));
-    if (*changed == 0 || row.state != CallState::dispatched) return *changed == 1;
+    CALLGATE_TRY_ASSIGN(auto changed, run_insert(row, key_hash, arguments));
+    if (changed == 0 || row.state != CallState::dispatched) return changed == 1;
     insert_attempt_.bind_blob(1, row.call_id)
         .bind(2, row.attempt)
         .bind(3, row.epoch)
@@ -417,8 +408,7 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
             own = seal_outcome(*key_, after.call_id, *after.outcome);
             ready = &own;
         }
-        auto kept = run_uncounted(insert_result_.bind_blob(1, ready->sealed));
-        if (!kept) return kept;
+        CALLGATE_TRY(run_uncounted(insert_result_.bind_blob(1, ready->sealed)));
         result = database_->last_insert_id();
     }
     const base::Sha256Digest* const digest = after.outcome ? &ready->digest : nullptr;
@@ -456,8 +446,7 @@ Result<bool> CallTable::run_uncounted(Statement& statement) {
 Result<void> CallTable::end_attempt(const CallRow& row, std::uint32_t attempt, std::string_view how,
                                     base::WallTime now) {
     end_attempt_.bind_blob(1, row.call_id).bind(2, attempt).bind(3, micros(now)).bind(4, how);
-    auto changed = run_uncounted(end_attempt_);
-    if (!changed) return tl::unexpected(std::move(changed.error()));
+    CALLGATE_TRY(run_uncounted(end_attempt_));
     return {};
 }
 
@@ -494,9 +483,8 @@ Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tomb
     std::vector<Due> all;
     due_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit));
     for (;;) {
-        auto found = due_.step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) break;
+        CALLGATE_TRY_ASSIGN(auto found, due_.step());
+        if (!found) break;
         Due& due = all.emplace_back();
         if (!copy_bytes(due_.blob(0), due.call_id)) {
             due_.reset();
@@ -517,13 +505,13 @@ Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tomb
             due.sha256.empty() ? bury_tombstone_.bind_null(4) : bury_tombstone_.bind_blob(4, due.sha256);
             if (auto done = bury_tombstone_.run(); !done) return done;
         }
-        if (auto done = drop_result_.bind(1, due.result_ref).run(); !done) return done;
-        if (auto done = drop_call_.bind_blob(1, due.call_id).run(); !done) return done;
+        CALLGATE_TRY(drop_result_.bind(1, due.result_ref).run());
+        CALLGATE_TRY(drop_call_.bind_blob(1, due.call_id).run());
         if (auto done = drop_attempts_.bind_blob(1, due.call_id).run(); !done) return done;
     }
-    auto tombs = drop_tombstones_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit)).run();
-    if (!tombs) return tombs;
-    return static_cast<std::int64_t>(all.size()) + *tombs;
+    CALLGATE_TRY_ASSIGN(
+        auto tombs, drop_tombstones_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit)).run());
+    return static_cast<std::int64_t>(all.size()) + tombs;
 }
 
 }  // namespace callgate::ledger

@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "base/error_table.h"
 #include "base/ids.h"
+#include "base/try.h"
 #include "base/utf8.h"
 
 namespace callgate::ledger {
@@ -151,9 +152,8 @@ Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view tex
     if (const Value* value = object.if_contains("value")) outcome->result.value = *value;
     if (const Value* blocks = object.if_contains("blocks"); blocks != nullptr && blocks->is_array()) {
         for (const Value& item : blocks->get_array()) {
-            auto block = to_block(item);
-            if (!block) return tl::unexpected(std::move(block.error()));
-            outcome->result.blocks.push_back(std::move(*block));
+            CALLGATE_TRY_ASSIGN(auto block, to_block(item));
+            outcome->result.blocks.push_back(std::move(block));
         }
     }
     if (const Value* structured = object.if_contains("structured")) outcome->result.structured = *structured;

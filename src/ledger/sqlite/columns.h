@@ -13,6 +13,7 @@
 #include <callgate/error.h>
 
 #include "base/clock.h"
+#include "base/try.h"
 #include "ledger/sqlite/database.h"
 
 namespace callgate::ledger {
@@ -45,9 +46,8 @@ bool copy_bytes(std::string_view from, std::array<std::uint8_t, N>& to) noexcept
 }
 
 inline Result<bool> changed_one(Statement& statement) {
-    auto changed = statement.run();
-    if (!changed) return tl::unexpected(std::move(changed.error()));
-    return *changed == 1;
+    CALLGATE_TRY_ASSIGN(auto changed, statement.run());
+    return changed == 1;
 }
 
 inline tl::unexpected<Error> damaged_record(std::string_view what) {

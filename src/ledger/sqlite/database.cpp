@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "os/system_error.h"
 
 namespace callgate::ledger {
@@ -158,9 +159,8 @@ Result<bool> Statement::step() {
 Result<std::int64_t> Statement::run() {
     sqlite3* connection = sqlite3_db_handle(raw_);
     for (;;) {
-        auto row = step();
-        if (!row) return tl::unexpected(std::move(row.error()));
-        if (!*row) return sqlite3_changes64(connection);
+        CALLGATE_TRY_ASSIGN(auto row, step());
+        if (!row) return sqlite3_changes64(connection);
     }
 }
 
@@ -256,19 +256,15 @@ Result<void> Database::execute(const char* sql) {
 }
 
 Result<std::int64_t> Database::integer_of(std::string_view sql) {
-    auto statement = prepare(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
-    auto row = statement->step();
-    if (!row) return tl::unexpected(std::move(row.error()));
-    return *row ? statement->integer(0) : 0;
+    CALLGATE_TRY_ASSIGN(auto statement, prepare(sql));
+    CALLGATE_TRY_ASSIGN(auto row, statement.step());
+    return row ? statement.integer(0) : 0;
 }
 
 Result<std::string> Database::text_of(std::string_view sql) {
-    auto statement = prepare(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
-    auto row = statement->step();
-    if (!row) return tl::unexpected(std::move(row.error()));
-    return *row ? std::string(statement->text(0)) : std::string();
+    CALLGATE_TRY_ASSIGN(auto statement, prepare(sql));
+    CALLGATE_TRY_ASSIGN(auto row, statement.step());
+    return row ? std::string(statement.text(0)) : std::string();
 }
 
 bool Database::in_transaction() const noexcept {

@@ -85,13 +85,13 @@ inline constexpr const char* kWithoutItsAudit =
     "DELETE FROM audit; DELETE FROM audit_nodes; DELETE FROM audit_payloads; DELETE FROM checkpoints; "
     "DELETE FROM meta WHERE name = 'mark_dir' OR name = 'log_begin';";
 
-struct Desk {
+struct DurableLedger {
     using Change = std::function<void(SqliteOptions&)>;
 
-    explicit Desk(Change change = {}) : change_(std::move(change)) {}
-    ~Desk() { close(); }
-    Desk(const Desk&) = delete;
-    Desk& operator=(const Desk&) = delete;
+    explicit DurableLedger(Change change = {}) : change_(std::move(change)) {}
+    ~DurableLedger() { close(); }
+    DurableLedger(const DurableLedger&) = delete;
+    DurableLedger& operator=(const DurableLedger&) = delete;
 
     os::ScratchDir scratch{os::quick_directory()};
     const std::string directory = scratch.file("ledger");
@@ -254,12 +254,12 @@ private:
 };
 
 /// What a process that dies now would leave: the files as they are, without a close.
-inline std::string left_behind(Desk& desk) {
-    const std::string copy = desk.scratch.file("left");
+inline std::string left_behind(DurableLedger& durable) {
+    const std::string copy = durable.scratch.file("left");
     std::filesystem::create_directory(copy);
     std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
     for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.key", "audit.key"})
-        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
+        std::filesystem::copy_file(durable.directory + "/" + name, copy + "/" + name);
     return copy;
 }
 

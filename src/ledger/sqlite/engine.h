@@ -4,11 +4,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,15 +15,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ledger/sqlite/anchors.h"
-#include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/audit_checkpoints.h"
+#include "ledger/sqlite/check_interrupter.h"
 #include "ledger/sqlite/log_vfs.h"
-#include "ledger/sqlite/notary.h"
-#include "ledger/sqlite/overseer.h"
 #include "ledger/sqlite/owner_lock.h"
 #include "ledger/sqlite/past.h"
 #include "ledger/sqlite/readers.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "ledger/sqlite/transactions.h"
 #include "ledger/sqlite/writer.h"
 
 namespace callgate::ledger {
@@ -42,15 +41,21 @@ public:
     std::optional<HeadMark> mark;  // nothing: nobody watches the past
     Database database;             // the writer's
     std::optional<LedgerTime> time;
-    std::optional<Book> book;
-    std::optional<Clerk> clerk;
-    std::optional<Notary> notary;
+    std::optional<Tables> tables;
+    std::optional<Transactions> transactions;
+    std::optional<AuditCheckpoints> checkpoints;
     std::unique_ptr<os::ProcessLauncher> launcher;
     std::unique_ptr<Anchors> anchors;  // null: nobody witnesses
     std::unique_ptr<Writer> writer;
     std::unique_ptr<Readers> lookups;  // what calls look up; people borrow a reader below
     RecoveryReport recovery;
     PastQuestion question;
+    // Both on the record of every ledger that has a tally: one that was made with it, one that got it later.
+    static constexpr std::string_view kTalliedFromTheFirst = "tallied";
+    static constexpr std::string_view kUpgraded = "ledger.upgraded";
+    static constexpr int kBusyMilliseconds = 2'000;  ///< for a foreign program that looks at the file
+    static std::string random_id(base::Rng& rng);
+
     std::optional<Past> past;  ///< nothing: a new ledger, or nobody asks
     bool keeps_off = false;    ///< it was opened to be restored, and is not yet: closing writes nothing
 
@@ -63,15 +68,16 @@ public:
     std::string path() const { return options.directory + "/ledger.db"; }
 
     // Readers for people, on loan: only so many, and who comes when all are out waits for one.
-    class Loan {
+    class BorrowedReader {
     public:
-        Loan(Engine& engine, std::unique_ptr<Reader> reader) : engine_(&engine), reader_(std::move(reader)) {}
-        Loan(Loan&& other) noexcept
+        BorrowedReader(Engine& engine, std::unique_ptr<Reader> reader)
+            : engine_(&engine), reader_(std::move(reader)) {}
+        BorrowedReader(BorrowedReader&& other) noexcept
             : engine_(std::exchange(other.engine_, nullptr)), reader_(std::move(other.reader_)) {}
-        Loan& operator=(Loan&&) = delete;
-        Loan(const Loan&) = delete;
-        Loan& operator=(const Loan&) = delete;
-        ~Loan();
+        BorrowedReader& operator=(BorrowedReader&&) = delete;
+        BorrowedReader(const BorrowedReader&) = delete;
+        BorrowedReader& operator=(const BorrowedReader&) = delete;
+        ~BorrowedReader();
         Reader* operator->() const noexcept { return reader_.get(); }
         bool has_reader() const noexcept { return reader_ != nullptr; }
         void take(std::unique_ptr<Reader> reader) noexcept { reader_ = std::move(reader); }
@@ -80,13 +86,13 @@ public:
         Engine* engine_;
         std::unique_ptr<Reader> reader_;
     };
-    Result<Loan> read();
+    Result<BorrowedReader> read();
     Result<std::unique_ptr<Reader>> make_reader() const;
     Result<Database> open_reader() const;
 
-    /// Carries out `work(clerk)`, which gives a Result<T>, as one transaction, and waits for it.
+    /// Carries out `work(transactions)`, which gives a Result<T>, as one transaction, and waits for it.
     template <class Work>
-    auto write(Work work) -> std::invoke_result_t<Work&, Clerk&>;
+    auto write(Work work) -> std::invoke_result_t<Work&, Transactions&>;
 
     /// Waits until all that was recorded before is on the disk, but no longer than a commit may take.
     Result<void> flush();
@@ -99,9 +105,9 @@ public:
     // Who waits for the end of a call under a key.
     void wait_for(const base::Sha256Digest& key, std::shared_ptr<Waiter> waiter);
     void stop_waiting(const base::Sha256Digest& key, const Waiter& waiter);
-    void tell(Book::News&& news);
+    void notify(Tables::Notifications&& notifications);
 
-    std::mutex archive_mutex;  ///< one archives at a time
+    base::Mutex archive_mutex;  ///< one archives at a time
     /// Held by everybody who reads the audit for long: what is archived goes when nobody does.
     std::shared_ptr<const int> audit_readers = std::make_shared<const int>(0);
 
@@ -124,10 +130,10 @@ private:
     tl::unexpected<Error> lost() const;
     tl::unexpected<Error> notes_changed() const;
     Result<void> look_back();
-    Result<void> settle_mark(bool fresh);
-    Result<void> settle_identity();
-    Result<void> settle_retention();
-    Result<void> settle_operators();
+    Result<void> establish_mark(bool fresh);
+    Result<void> establish_identity();
+    Result<void> establish_retention();
+    Result<void> establish_operators();
     Result<void> check_file(bool unclean);
     Result<void> begin_chain();
     Result<void> record_opening();
@@ -141,32 +147,33 @@ private:
     std::int64_t version_before_ = 0;  // of the schema, as the file was found
     std::string chain_id_;
 
-    mutable std::mutex owners_mutex_;
-    std::set<OwnerId> owners_;
-    std::uint64_t last_owner_ = 0;
+    mutable base::Mutex owners_mutex_;
+    std::set<OwnerId> owners_ CALLGATE_GUARDED_BY(owners_mutex_);
+    std::uint64_t last_owner_ CALLGATE_GUARDED_BY(owners_mutex_) = 0;
 
-    std::mutex waiters_mutex_;
-    std::map<base::Sha256Digest, std::vector<std::shared_ptr<Waiter>>> waiters_;
+    base::Mutex waiters_mutex_;
+    std::map<base::Sha256Digest, std::vector<std::shared_ptr<Waiter>>> waiters_
+        CALLGATE_GUARDED_BY(waiters_mutex_);
 
-    std::mutex readers_mutex_;
-    std::condition_variable reader_back_;
-    std::size_t readers_out_ = 0;
-    std::vector<std::unique_ptr<Reader>> readers_;
+    base::Mutex readers_mutex_;
+    base::CondVar reader_back_;
+    std::size_t readers_out_ CALLGATE_GUARDED_BY(readers_mutex_) = 0;
+    std::vector<std::unique_ptr<Reader>> readers_ CALLGATE_GUARDED_BY(readers_mutex_);
 
     std::atomic<bool> stop_check_{false};
-    std::mutex check_mutex_;
-    Database checked_;                    // the background check's connection
-    std::unique_ptr<Overseer> overseer_;  // null: none runs
+    base::Mutex check_mutex_;
+    Database checked_;  // the background check's connection
+    std::unique_ptr<CheckInterrupter> interrupter_ CALLGATE_GUARDED_BY(check_mutex_);  // null: none runs
     std::thread background_check_;
 };
 
 template <class Work>
-auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Clerk&> {
-    using Answer = std::invoke_result_t<Work&, Clerk&>;
+auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Transactions&> {
+    using Answer = std::invoke_result_t<Work&, Transactions&>;
     struct Job final : WriteJob {
         explicit Job(Work& to_do, std::promise<Answer>& told) : work(&to_do), promise(&told) {}
-        Result<void> apply(Clerk& clerk) override {
-            answer.emplace((*work)(clerk));
+        Result<void> apply(Transactions& transactions) override {
+            answer.emplace((*work)(transactions));
             if (!*answer) return tl::unexpected(answer->error());
             return {};
         }

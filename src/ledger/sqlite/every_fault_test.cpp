@@ -38,9 +38,9 @@ Answer answer_of(const Result<T>& result) {
 
 /// What is found when the ledger is opened again.
 struct Found {
-    explicit Found(Desk& opened) : desk(opened), audit(must(opened.ledger->audit({}))) {}
+    explicit Found(DurableLedger& opened) : durable(opened), audit(must(opened.ledger->audit({}))) {}
 
-    Desk& desk;
+    DurableLedger& durable;
     std::vector<AuditEvent> audit;
 
     std::ptrdiff_t events(std::string_view type, std::uint64_t call) const {
@@ -49,24 +49,24 @@ struct Found {
         });
     }
     bool is(std::string_view id, ApprovalState state) const {
-        const auto approval = desk.ledger->approval(id);
+        const auto approval = durable.ledger->approval(id);
         return approval && approval->state == state;
     }
 };
 
 struct ScriptStep {
     std::string name;
-    std::function<Answer(Desk&)> act;
+    std::function<Answer(DurableLedger&)> act;
     /// Whether it can be seen that this was done, however the script went on.
     std::function<bool(const Found&)> holds;
 };
 
 ScriptStep claim(std::uint64_t call, EffectClass effect = EffectClass::unsafe, bool dispatch = true) {
     return {"claim " + std::to_string(call),
-            [=](Desk& desk) {
-                ClaimRequest request = desk.request(call, "k" + std::to_string(call), effect);
+            [=](DurableLedger& durable) {
+                ClaimRequest request = durable.request(call, "k" + std::to_string(call), effect);
                 request.dispatch = dispatch;
-                const ClaimReply reply = desk.claim(std::move(request));
+                const ClaimReply reply = durable.claim(std::move(request));
                 return answer_of(reply.error, reply.verdict == ClaimVerdict::claimed);
             },
             [=](const Found& found) { return found.events("tool_call.attempted", call) >= 1; }};
@@ -74,26 +74,26 @@ ScriptStep claim(std::uint64_t call, EffectClass effect = EffectClass::unsafe, b
 
 ScriptStep settle(std::uint64_t call) {
     return {"settle " + std::to_string(call),
-            [=](Desk& desk) {
-                const SettleReply reply = desk.settle(call);
+            [=](DurableLedger& durable) {
+                const SettleReply reply = durable.settle(call);
                 return answer_of(reply.error, reply.settled.accepted);
             },
             [=](const Found& found) {
-                const auto row = found.desk.ledger->find(call_id(call));
+                const auto row = found.durable.ledger->find(call_id(call));
                 return row && row->state == CallState::succeeded && row->outcome &&
                        row->outcome->result.value == Value(Object{{"answer", call}});
             }};
 }
 
 ScriptStep ask(std::string id, std::uint64_t call) {
-    return {"ask " + id, [=](Desk& desk) { return answer_of(desk.ask(id, call).error); },
-            [=](const Found& found) { return found.desk.ledger->approval(id).has_value(); }};
+    return {"ask " + id, [=](DurableLedger& durable) { return answer_of(durable.ask(id, call).error); },
+            [=](const Found& found) { return found.durable.ledger->approval(id).has_value(); }};
 }
 
 ScriptStep vote(std::string id, bool yes) {
-    return {"vote " + id, [=](Desk& desk) { return answer_of(desk.vote(id, yes)); },
+    return {"vote " + id, [=](DurableLedger& durable) { return answer_of(durable.vote(id, yes)); },
             [=](const Found& found) {
-                const auto approval = found.desk.ledger->approval(id);
+                const auto approval = found.durable.ledger->approval(id);
                 return approval && approval->votes.size() == 1;
             }};
 }
@@ -101,9 +101,9 @@ ScriptStep vote(std::string id, bool yes) {
 /// The owner goes while its calls run, and another comes.
 ScriptStep change_owner() {
     return {"change owner",
-            [](Desk& desk) {
-                desk.ledger->owner_gone(desk.owner);
-                desk.owner = must(register_owner(*desk.ledger));
+            [](DurableLedger& durable) {
+                durable.ledger->owner_gone(durable.owner);
+                durable.owner = must(register_owner(*durable.ledger));
                 return Answer::moot;
             },
             {}};
@@ -115,37 +115,36 @@ std::vector<ScriptStep> script() {
     steps.push_back(settle(1));
     steps.push_back(claim(2, EffectClass::verify, false));
     steps.push_back({"dispatch 2",
-                     [](Desk& desk) {
-                         const DispatchReply reply = desk.dispatch(2);
+                     [](DurableLedger& durable) {
+                         const DispatchReply reply = durable.dispatch(2);
                          return answer_of(reply.error, !reply.fenced);
                      },
                      [](const Found& found) { return found.events("tool_call.attempted", 2) == 2; }});
     steps.push_back(claim(3));
     steps.push_back(change_owner());
-    steps.push_back({"adopt and conclude 2",
-                     [](Desk& desk) {
-                         AdoptReply adopted;
-                         desk.turn.wait_for(desk.ledger->adopt(
-                             {call_id(2), desk.owner, event("tool_call.taken_over")}, adopted, desk.turn));
-                         if (adopted.error && answer_of(adopted.error, false) == Answer::unsure)
-                             return Answer::unsure;
-                         if (!adopted.row) return Answer::moot;
-                         const auto reply =
-                             desk.conclude(2, adopted.row->epoch, Reconciliation::Verdict::applied);
-                         return answer_of(reply.error, reply.accepted);
-                     },
-                     [](const Found& found) { return found.desk.state_of(2) == CallState::succeeded; }});
+    steps.push_back(
+        {"adopt and conclude 2",
+         [](DurableLedger& durable) {
+             AdoptReply adopted;
+             durable.turn.wait_for(durable.ledger->adopt(
+                 {call_id(2), durable.owner, event("tool_call.taken_over")}, adopted, durable.turn));
+             if (adopted.error && answer_of(adopted.error, false) == Answer::unsure) return Answer::unsure;
+             if (!adopted.row) return Answer::moot;
+             const auto reply = durable.conclude(2, adopted.row->epoch, Reconciliation::Verdict::applied);
+             return answer_of(reply.error, reply.accepted);
+         },
+         [](const Found& found) { return found.durable.state_of(2) == CallState::succeeded; }});
     steps.push_back({"resolve 3",
-                     [](Desk& desk) {
-                         return answer_of(desk.ledger->resolve(
+                     [](DurableLedger& durable) {
+                         return answer_of(durable.ledger->resolve(
                              call_id(3), false, nullptr, unseen(event("tool_call.resolved", call_id(3)))));
                      },
-                     [](const Found& found) { return found.desk.state_of(3) == CallState::not_applied; }});
+                     [](const Found& found) { return found.durable.state_of(3) == CallState::not_applied; }});
     steps.push_back(ask("a", 4));
     steps.push_back(vote("a", true));
     steps.push_back({"use a",
-                     [](Desk& desk) {
-                         const ClaimReply reply = desk.claim_with("a", 4, "k4");
+                     [](DurableLedger& durable) {
+                         const ClaimReply reply = durable.claim_with("a", 4, "k4");
                          return answer_of(reply.error, reply.approval == ApprovalVerdict::ok);
                      },
                      [](const Found& found) {
@@ -159,23 +158,29 @@ std::vector<ScriptStep> script() {
     steps.push_back(vote("b", false));
     steps.push_back(ask("c", 6));
     steps.push_back({"revoke c",
-                     [](Desk& desk) {
-                         return answer_of(desk.ledger->revoke("c", "bob", unseen(event("approval.revoked"))));
+                     [](DurableLedger& durable) {
+                         return answer_of(
+                             durable.ledger->revoke("c", "bob", unseen(event("approval.revoked"))));
                      },
                      [](const Found& found) { return found.is("c", ApprovalState::revoked); }});
     steps.push_back({"read",
-                     [](Desk& desk) {
-                         const auto refused = desk.record("tool_call.succeeded", 7);
-                         return refused ? answer_of(refused) : answer_of(desk.ledger->flush());
+                     [](DurableLedger& durable) {
+                         const auto refused = durable.record("tool_call.succeeded", 7);
+                         return refused ? answer_of(refused) : answer_of(durable.ledger->flush());
                      },
                      [](const Found& found) { return found.events("tool_call.succeeded", 7) == 1; }});
-    steps.push_back({"checkpoint", [](Desk& desk) { return answer_of(desk.ledger->checkpoint()); }, {}});
     steps.push_back(
-        {"rotate the key", [](Desk& desk) { return answer_of(desk.ledger->rotate_audit_key("bob")); }, {}});
-    steps.push_back({"erase 1",
-                     [](Desk& desk) { return answer_of(desk.ledger->erase_payloads(call_id(1), "bob")); },
-                     [](const Found& found) { return found.events("audit.erased", 1) == 1; }});
-    steps.push_back({"collect", [](Desk& desk) { return answer_of(desk.ledger->collect()); }, {}});
+        {"checkpoint", [](DurableLedger& durable) { return answer_of(durable.ledger->checkpoint()); }, {}});
+    steps.push_back(
+        {"rotate the key",
+         [](DurableLedger& durable) { return answer_of(durable.ledger->rotate_audit_key("bob")); },
+         {}});
+    steps.push_back(
+        {"erase 1",
+         [](DurableLedger& durable) { return answer_of(durable.ledger->erase_payloads(call_id(1), "bob")); },
+         [](const Found& found) { return found.events("audit.erased", 1) == 1; }});
+    steps.push_back(
+        {"collect", [](DurableLedger& durable) { return answer_of(durable.ledger->collect()); }, {}});
     for (std::uint64_t call = 20; call < 50; ++call) {  // over several moves of the log
         steps.push_back(claim(call));
         steps.push_back(settle(call));
@@ -188,20 +193,20 @@ struct Told {
     Answer answer;
 };
 
-std::vector<Told> play(Desk& desk, const std::vector<ScriptStep>& steps) {
+std::vector<Told> play(DurableLedger& durable, const std::vector<ScriptStep>& steps) {
     std::vector<Told> told;
-    if (desk.open()) return told;
-    for (const ScriptStep& step : steps) told.push_back({&step, step.act(desk)});
-    desk.close();
+    if (durable.open()) return told;
+    for (const ScriptStep& step : steps) told.push_back({&step, step.act(durable)});
+    durable.close();
     return told;
 }
 
 /// Opened again without faults, everything is as it was told, nothing is stuck, and work goes on.
-void expect_as_told(Desk& desk, const std::vector<Told>& told) {
-    const auto refused = desk.open(false);
+void expect_as_told(DurableLedger& durable, const std::vector<Told>& told) {
+    const auto refused = durable.open(false);
     ASSERT_FALSE(refused) << refused->message;
-    ASSERT_EQ(faults_of(*desk.ledger), "");
-    const Found found(desk);
+    ASSERT_EQ(faults_of(*durable.ledger), "");
+    const Found found(durable);
     for (const auto& [step, answer] : told) {
         if (!step->holds) continue;
         const bool holds = step->holds(found);
@@ -218,15 +223,15 @@ void expect_as_told(Desk& desk, const std::vector<Told>& told) {
     }
     for (std::uint64_t call = 1; call <= 4; ++call) {
         const std::string key = "k" + std::to_string(call);
-        EXPECT_NE(desk.peek(key).verdict, ClaimVerdict::in_progress) << key << " is stuck";
+        EXPECT_NE(durable.peek(key).verdict, ClaimVerdict::in_progress) << key << " is stuck";
     }
-    const ClaimReply next = desk.claim(100, "k100");
+    const ClaimReply next = durable.claim(100, "k100");
     EXPECT_FALSE(next.error) << next.error->message;
-    EXPECT_TRUE(desk.settle(100).settled.accepted);
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_TRUE(durable.settle(100).settled.accepted);
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
-Desk::Change moves_its_log_often() {
+DurableLedger::Change moves_its_log_often() {
     return [](SqliteOptions& options) { options.writer.checkpoint_pages = 40; };
 }
 
@@ -249,13 +254,13 @@ TEST_P(EveryFault, OfTheDiskLeavesWhatWasAnsweredAndNothingElse) {
     const std::vector<ScriptStep> steps = script();
     std::uint64_t number = 1 + (static_cast<std::uint64_t>(fault) * 2 + (repeat ? 1 : 0)) % stride();
     for (bool reached = true; reached && !HasFailure(); number += stride()) {
-        Desk desk(moves_its_log_often());
-        desk.vfs.inject_any(fault, number, repeat);
-        desk.vfs.tear_at(number % 8);
-        const auto told = play(desk, steps);
-        reached = desk.vfs.faults() != 0;
+        DurableLedger durable(moves_its_log_often());
+        durable.vfs.inject_any(fault, number, repeat);
+        durable.vfs.tear_at(number % 8);
+        const auto told = play(durable, steps);
+        reached = durable.vfs.faults() != 0;
         SCOPED_TRACE("with fault number " + std::to_string(number));
-        expect_as_told(desk, told);
+        expect_as_told(durable, told);
     }
     EXPECT_GT(number, 300u) << "the script does not ask enough of the disk";
 }
@@ -278,13 +283,13 @@ TEST(EveryFileFault, OfTheFilesBesideTheDatabaseIsToldOrDoesNoHarm) {
             for (std::uint64_t number = 1;; number += step) {
                 os::RealFileOps real;
                 auto files = std::make_shared<os::FaultyFileOps>(real);
-                Desk desk([&](SqliteOptions& options) { options.files = files; });
+                DurableLedger durable([&](SqliteOptions& options) { options.files = files; });
                 files->inject(op, fault, number);
-                const auto told = play(desk, steps);
+                const auto told = play(durable, steps);
                 const bool reached = files->calls(op) >= number;
                 files->clear();
                 SCOPED_TRACE("with call " + std::to_string(number) + " of kind " + std::to_string(kind));
-                expect_as_told(desk, told);
+                expect_as_told(durable, told);
                 if (!reached || HasFailure()) break;
             }
             if (HasFailure()) return;

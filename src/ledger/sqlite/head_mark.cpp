@@ -12,6 +12,7 @@
 
 #include "base/encoding.h"
 #include "base/failpoint.h"
+#include "base/try.h"
 #include "ledger/sqlite/columns.h"
 #include "os/files.h"
 #include "os/state_directory.h"
@@ -108,10 +109,9 @@ std::string at_file(const std::string& directory, const Place& place) {
 }
 
 Result<void> check_private(os::FileOps& files, const std::string& directory) {
-    const auto info = files.stat(directory);
-    if (!info) return tl::unexpected(info.error());
-    const bool ours = info->owner == ::geteuid() || info->owner == 0;
-    if (info->kind == os::FileKind::directory && ours && (info->permissions & 0022) == 0) return {};
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(directory));
+    const bool ours = info.owner == ::geteuid() || info.owner == 0;
+    if (info.kind == os::FileKind::directory && ours && (info.permissions & 0022) == 0) return {};
     return fail(ErrorCode::ledger_unavailable,
                 fmt::format("'{}', where the ledger's mark is kept, is not a directory of this user that "
                             "others cannot write. Change that: chmod go-w. Or name another "
@@ -134,11 +134,10 @@ Result<void> check_kind(os::FileOps& files, const std::string& file) {
 }  // namespace
 
 Result<Place> Place::of(os::FileOps& files, const std::string& directory) {
-    const auto info = files.stat(directory);
-    if (!info) return tl::unexpected(info.error());
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(directory));
     std::error_code fault;
     const auto whole = std::filesystem::weakly_canonical(directory, fault);
-    return Place{info->device, info->inode, base::sha256(fault ? directory : whole.string())};
+    return Place{info.device, info.inode, base::sha256(fault ? directory : whole.string())};
 }
 
 Result<std::string> HeadMark::directory_for(const std::string& given, const std::string& ledger_directory) {
@@ -170,7 +169,7 @@ Result<std::string> HeadMark::directory_for(const std::string& given, const std:
 
 Result<std::optional<MarkRecord>> HeadMark::look(os::FileOps& files, const std::string& directory,
                                                  std::string_view chain_id) {
-    if (auto fit = check_kind(files, file_of(directory, chain_id)); !fit) return tl::unexpected(fit.error());
+    CALLGATE_TRY(check_kind(files, file_of(directory, chain_id)));
     const auto file = files.open(file_of(directory, chain_id), os::OpenMode::read);
     if (!file) {
         const int number = os::error_number(file.error());
@@ -206,7 +205,7 @@ Result<std::string> HeadMark::last_at(os::FileOps& files, const std::string& dir
 
 Result<HeadMark> HeadMark::open(os::FileOps& files, const std::string& directory, std::string chain_id,
                                 const Place& place, const MarkRecord& last) {
-    if (auto fit = check_kind(files, file_of(directory, chain_id)); !fit) return tl::unexpected(fit.error());
+    CALLGATE_TRY(check_kind(files, file_of(directory, chain_id)));
     auto file = files.open(file_of(directory, chain_id), os::OpenMode::create);
     if (!file) return unwritable(directory, file.error());
     return HeadMark(files, std::move(*file), std::move(chain_id), place, last.serial);
@@ -216,12 +215,12 @@ Result<HeadMark> HeadMark::make(os::FileOps& files, base::Rng& rng, const std::s
                                 std::string chain_id, const Place& place, const MarkRecord& last,
                                 const AuditEnd& end) {
     if (auto made = os::make_directories(files, directory); !made) return unwritable(directory, made.error());
-    if (auto fit = check_private(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
+    CALLGATE_TRY(check_private(files, directory));
     const std::string id = chain_id;
     auto mark = open(files, directory, std::move(chain_id), place, last);
     if (!mark) return mark;
-    if (auto put = mark->put_both(end); !put) return tl::unexpected(std::move(put.error()));
-    if (auto synced = mark->sync(); !synced) return tl::unexpected(std::move(synced.error()));
+    CALLGATE_TRY(mark->put_both(end));
+    CALLGATE_TRY(mark->sync());
     // This syncs the directory, too.
     if (auto named = os::write_file_atomically(files, rng, at_file(directory, place), id + "\n"); !named)
         return unwritable(directory, named.error());
@@ -233,8 +232,7 @@ Result<void> HeadMark::put(const AuditEnd& end) {
         CALLGATE_FAILPOINT_RETURN("ledger.before_mark");
         Slot slot;
         fill(slot, chain_id_, MarkRecord{serial_ + 1, end, place_});
-        auto written = os::pwrite_all(*files_, file_, {slot.data(), slot.size()}, (serial_ + 1) % 2 * kApart);
-        if (!written) return written;
+        CALLGATE_TRY(os::pwrite_all(*files_, file_, {slot.data(), slot.size()}, (serial_ + 1) % 2 * kApart));
         CALLGATE_FAILPOINT_RETURN("ledger.after_mark");
         return {};
     };
@@ -245,7 +243,7 @@ Result<void> HeadMark::put(const AuditEnd& end) {
 }
 
 Result<void> HeadMark::put_both(const AuditEnd& end) {
-    if (auto first = put(end); !first) return first;
+    CALLGATE_TRY(put(end));
     return put(end);
 }
 

@@ -23,33 +23,33 @@ using ::testing::HasSubstr;
 using Op = FaultyVfs::Op;
 
 TEST(Large, AResultOfFiftyMegabytesIsStoredAndReplayed) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    ASSERT_FALSE(desk.claim(1, "k1").error);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    ASSERT_FALSE(durable.claim(1, "k1").error);
     std::string bytes(50u << 20, 'x');
     for (std::size_t at = 0; at < bytes.size(); at += 4'099) bytes[at] = static_cast<char>('a' + at % 26);
-    const SettleReply reply = desk.settle_with(1, Value(bytes));
+    const SettleReply reply = durable.settle_with(1, Value(bytes));
     ASSERT_FALSE(reply.error) << reply.error->message;
     ASSERT_TRUE(reply.settled.accepted);
 
-    ASSERT_FALSE(desk.open());
-    const PeekReply replayed = desk.peek("k1");
+    ASSERT_FALSE(durable.open());
+    const PeekReply replayed = durable.peek("k1");
     ASSERT_EQ(replayed.verdict, ClaimVerdict::replay);
     EXPECT_TRUE(replayed.row.outcome->result.value == Value(bytes));
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(Large, AResultThatIsTooLargeIsNotKeptAndTheCallHasEndedAllTheSame) {
-    Desk desk([](SqliteOptions& options) { options.max_record_bytes = 1u << 20; });
-    ASSERT_FALSE(desk.open());
-    ASSERT_FALSE(desk.claim(1, "k1").error);
-    const SettleReply reply = desk.settle_with(1, Value(std::string(2u << 20, 'x')));
+    DurableLedger durable([](SqliteOptions& options) { options.max_record_bytes = 1u << 20; });
+    ASSERT_FALSE(durable.open());
+    ASSERT_FALSE(durable.claim(1, "k1").error);
+    const SettleReply reply = durable.settle_with(1, Value(std::string(2u << 20, 'x')));
     EXPECT_TRUE(reply.settled.accepted);
-    const PeekReply again = desk.peek("k1");
+    const PeekReply again = durable.peek("k1");
     ASSERT_EQ(again.verdict, ClaimVerdict::replay);
     EXPECT_TRUE(again.row.outcome->succeeded);
     EXPECT_THAT(std::string(again.row.outcome->result.value.as_string()), HasSubstr("too large"));
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 std::uint64_t many() {
@@ -58,7 +58,7 @@ std::uint64_t many() {
 }
 
 /// Opens approvals from..to, many at a time.
-void open_approvals(Desk& desk, std::uint64_t from, std::uint64_t to) {
+void open_approvals(DurableLedger& durable, std::uint64_t from, std::uint64_t to) {
     constexpr std::uint64_t kAtOnce = 100;
     for (std::uint64_t next = from; next < to; next += kAtOnce) {
         const std::uint64_t end = std::min(to, next + kAtOnce);
@@ -74,7 +74,7 @@ void open_approvals(Desk& desk, std::uint64_t from, std::uint64_t to) {
             asked.approval.digest = "digest";
             asked.fingerprint = print_of(asked.approval.id);
             asked.events.push_back(event("gate.required", call_id(i)));
-            desk.ledger->open_approval(std::move(asked), replies[i - next], waiters[i - next]);
+            durable.ledger->open_approval(std::move(asked), replies[i - next], waiters[i - next]);
         }
         for (std::uint64_t i = next; i < end; ++i) {
             waiters[i - next].wait();
@@ -84,26 +84,26 @@ void open_approvals(Desk& desk, std::uint64_t from, std::uint64_t to) {
 }
 
 TEST(Large, AHundredThousandApprovalsAreListedPageByPageAndShownAtOnce) {
-    Desk desk([](SqliteOptions& options) {
+    DurableLedger durable([](SqliteOptions& options) {
         options.kept.open_approvals.per_principal = options.kept.open_approvals.per_tenant = 1'000'000;
     });
-    ASSERT_FALSE(desk.open());
+    ASSERT_FALSE(durable.open());
     const std::uint64_t count = many();
     constexpr std::uint64_t kThreads = 8;
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < kThreads; ++i)
         threads.emplace_back(
-            [&, i] { open_approvals(desk, i * count / kThreads, (i + 1) * count / kThreads); });
+            [&, i] { open_approvals(durable, i * count / kThreads, (i + 1) * count / kThreads); });
     for (std::thread& thread : threads) thread.join();
-    ASSERT_TRUE(desk.vote("a7"));
-    ASSERT_FALSE(desk.open());  // whoever looks now has nothing of it in memory
+    ASSERT_TRUE(durable.vote("a7"));
+    ASSERT_FALSE(durable.open());  // whoever looks now has nothing of it in memory
 
     // A page costs what is on it, not what there is.
-    const auto reads = [&] { return desk.vfs.calls(Op::read); };
+    const auto reads = [&] { return durable.vfs.calls(Op::read); };
     constexpr std::uint64_t kReadsPerPage = 150;
-    ASSERT_TRUE(desk.ledger->approval("a1"));  // a connection, its schema
+    ASSERT_TRUE(durable.ledger->approval("a1"));  // a connection, its schema
     std::uint64_t before = reads();
-    ASSERT_TRUE(desk.ledger->approval("a" + std::to_string(count / 2)));
+    ASSERT_TRUE(durable.ledger->approval("a" + std::to_string(count / 2)));
     EXPECT_LT(reads() - before, 20u);
 
     std::set<std::string> seen;
@@ -113,7 +113,7 @@ TEST(Large, AHundredThousandApprovalsAreListedPageByPageAndShownAtOnce) {
     std::uint64_t pages = 0;
     for (;; ++pages) {
         before = reads();
-        const auto page = desk.ledger->page_of_approvals(query);
+        const auto page = durable.ledger->page_of_approvals(query);
         ASSERT_TRUE(page);
         EXPECT_LT(reads() - before, kReadsPerPage) << "page " << pages;
         if (page->empty()) break;
@@ -124,45 +124,46 @@ TEST(Large, AHundredThousandApprovalsAreListedPageByPageAndShownAtOnce) {
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
     std::printf("%llu approvals in %llu pages, %.0f us each\n", static_cast<unsigned long long>(count),
                 static_cast<unsigned long long>(pages), took.count() / static_cast<double>(pages));
-    EXPECT_TRUE(desk.vote("a8"));
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_TRUE(durable.vote("a8"));
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(Large, MoreApprovalsThanAreAllowedAreRefusedUntilSomeAreDecided) {
-    Desk desk([](SqliteOptions& options) { options.kept.max_open_approvals = 3; });
-    ASSERT_FALSE(desk.open());
-    for (const char* id : {"a", "b", "c"}) ASSERT_FALSE(desk.ask(id, 1).error);
-    EXPECT_EQ(reason_of(desk.ask("d", 1).error), "approvals_full");
-    EXPECT_FALSE(desk.ledger->approval("d"));
-    ASSERT_TRUE(desk.vote("a", false));
-    EXPECT_FALSE(desk.ask("d", 1).error);
-    EXPECT_EQ(reason_of(desk.ask("e", 1).error), "approvals_full");
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(reason_of(desk.ask("e", 1).error), "approvals_full") << "they are counted after a start, too";
-    desk.clock->advance(std::chrono::hours(1));
-    EXPECT_FALSE(desk.ask("e", 1).error) << "those that have expired do not count";
+    DurableLedger durable([](SqliteOptions& options) { options.kept.max_open_approvals = 3; });
+    ASSERT_FALSE(durable.open());
+    for (const char* id : {"a", "b", "c"}) ASSERT_FALSE(durable.ask(id, 1).error);
+    EXPECT_EQ(reason_of(durable.ask("d", 1).error), "approvals_full");
+    EXPECT_FALSE(durable.ledger->approval("d"));
+    ASSERT_TRUE(durable.vote("a", false));
+    EXPECT_FALSE(durable.ask("d", 1).error);
+    EXPECT_EQ(reason_of(durable.ask("e", 1).error), "approvals_full");
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(reason_of(durable.ask("e", 1).error), "approvals_full")
+        << "they are counted after a start, too";
+    durable.clock->advance(std::chrono::hours(1));
+    EXPECT_FALSE(durable.ask("e", 1).error) << "those that have expired do not count";
 }
 
 TEST(Large, OnePrincipalAndOneTenantCannotHaveAllTheRoomForApprovals) {
-    Desk desk([](SqliteOptions& options) {
+    DurableLedger durable([](SqliteOptions& options) {
         options.kept.open_approvals.per_principal = 2;
         options.kept.open_approvals.per_tenant = 3;
     });
-    ASSERT_FALSE(desk.open());
-    for (const char* id : {"a", "b"}) ASSERT_FALSE(desk.ask(id, 1).error);
-    const OpenApprovalReply refused = desk.ask("c", 1);
+    ASSERT_FALSE(durable.open());
+    for (const char* id : {"a", "b"}) ASSERT_FALSE(durable.ask(id, 1).error);
+    const OpenApprovalReply refused = durable.ask("c", 1);
     EXPECT_EQ(reason_of(refused.error), "approvals_full_for_principal");
     EXPECT_EQ(refused.error->code, ErrorCode::rate_limited);
-    EXPECT_FALSE(desk.ledger->approval("c"));
-    EXPECT_FALSE(desk.ask("d", 1, "another").error);
-    EXPECT_EQ(reason_of(desk.ask("e", 1, "a third").error), "approvals_full_for_tenant");
-    EXPECT_FALSE(desk.ask("f", 1, "agent", "other tenant").error);
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(reason_of(desk.ask("c", 1).error), "approvals_full_for_principal") << "after a start, too";
-    ASSERT_TRUE(desk.vote("a", false));
-    EXPECT_FALSE(desk.ask("c", 1).error);
-    desk.clock->advance(std::chrono::hours(1));
-    EXPECT_FALSE(desk.ask("g", 1).error) << "those that have expired do not count";
+    EXPECT_FALSE(durable.ledger->approval("c"));
+    EXPECT_FALSE(durable.ask("d", 1, "another").error);
+    EXPECT_EQ(reason_of(durable.ask("e", 1, "a third").error), "approvals_full_for_tenant");
+    EXPECT_FALSE(durable.ask("f", 1, "agent", "other tenant").error);
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(reason_of(durable.ask("c", 1).error), "approvals_full_for_principal") << "after a start, too";
+    ASSERT_TRUE(durable.vote("a", false));
+    EXPECT_FALSE(durable.ask("c", 1).error);
+    durable.clock->advance(std::chrono::hours(1));
+    EXPECT_FALSE(durable.ask("g", 1).error) << "those that have expired do not count";
 }
 
 }  // namespace

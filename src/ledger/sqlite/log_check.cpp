@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "ledger/audit/chain.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/segment_table.h"
@@ -22,26 +23,23 @@ tl::unexpected<Error> foreign_log() {
 }
 
 Result<std::optional<LogMark>> read_mark(Database& database) {
-    auto text = database.text_of("SELECT value FROM meta WHERE name = 'log_begin'");
-    if (!text) return tl::unexpected(std::move(text.error()));
-    return LogMark::read(*text);
+    CALLGATE_TRY_ASSIGN(auto text, database.text_of("SELECT value FROM meta WHERE name = 'log_begin'"));
+    return LogMark::read(text);
 }
 
 Result<std::optional<SegmentRow>> newest_segment(Database& database) {
-    auto known = database.integer_of("SELECT count(*) FROM sqlite_schema WHERE name = 'audit_segments'");
-    if (!known) return tl::unexpected(std::move(known.error()));
-    if (*known == 0) return std::optional<SegmentRow>();
+    CALLGATE_TRY_ASSIGN(
+        auto known, database.integer_of("SELECT count(*) FROM sqlite_schema WHERE name = 'audit_segments'"));
+    if (known == 0) return std::optional<SegmentRow>();
     return last_segment(database);
 }
 
 Result<std::optional<base::Sha256Digest>> hash_of(Database& database, std::uint64_t event) {
-    auto row = database.prepare("SELECT hash FROM audit WHERE seq = ?1");
-    if (!row) return tl::unexpected(std::move(row.error()));
-    auto found = row->bind(1, static_cast<std::int64_t>(event)).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::optional<base::Sha256Digest>();
+    CALLGATE_TRY_ASSIGN(auto row, database.prepare("SELECT hash FROM audit WHERE seq = ?1"));
+    CALLGATE_TRY_ASSIGN(auto found, row.bind(1, static_cast<std::int64_t>(event)).step());
+    if (!found) return std::optional<base::Sha256Digest>();
     base::Sha256Digest hash{};
-    if (!copy_bytes(row->blob(0), hash)) return damaged_record("an audit event");
+    if (!copy_bytes(row.blob(0), hash)) return damaged_record("an audit event");
     return hash;
 }
 
@@ -51,37 +49,32 @@ Result<std::optional<base::Sha256Digest>> hash_before(Database& database, std::u
     if (event == 1) return std::optional(empty_head(chain_id).hash);
     auto there = hash_of(database, event - 1);
     if (!there || *there) return there;
-    auto archived = newest_segment(database);
-    if (!archived) return tl::unexpected(std::move(archived.error()));
-    if (!*archived || (*archived)->last != event - 1) return std::optional<base::Sha256Digest>();
-    return std::optional((*archived)->head.hash);
+    CALLGATE_TRY_ASSIGN(auto archived, newest_segment(database));
+    if (!archived || archived->last != event - 1) return std::optional<base::Sha256Digest>();
+    return std::optional(archived->head.hash);
 }
 
 // Only what proves itself is taken from a file that a power cut may have left between two states.
 Result<FileAlone> look(Database& database) {
     FileAlone alone;
-    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-    if (!chain) return tl::unexpected(std::move(chain.error()));
-    alone.chain_id = std::move(*chain);
+    CALLGATE_TRY_ASSIGN(auto chain, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+    alone.chain_id = std::move(chain);
     auto mark = read_mark(database);
     if (!mark) return tl::unexpected(std::move(mark.error()));
     alone.mark = *mark;
     if (alone.mark && alone.mark->events != 0) {
-        auto marked = hash_of(database, alone.mark->events);
-        if (!marked) return tl::unexpected(std::move(marked.error()));
-        if (*marked && **marked != alone.mark->hash) alone.mark.reset();
+        CALLGATE_TRY_ASSIGN(auto marked, hash_of(database, alone.mark->events));
+        if (marked && *marked != alone.mark->hash) alone.mark.reset();
     }
-    auto last = database.prepare("SELECT seq, hash, event FROM audit ORDER BY seq DESC LIMIT 1");
-    if (!last) return tl::unexpected(std::move(last.error()));
-    auto found = last->step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return alone;
-    alone.events = static_cast<std::uint64_t>(last->integer(0));
-    if (!copy_bytes(last->blob(1), alone.last)) return damaged_record("an audit event");
-    auto before = hash_before(database, alone.events, alone.chain_id);
-    if (!before) return tl::unexpected(std::move(before.error()));
+    CALLGATE_TRY_ASSIGN(auto last,
+                        database.prepare("SELECT seq, hash, event FROM audit ORDER BY seq DESC LIMIT 1"));
+    CALLGATE_TRY_ASSIGN(auto found, last.step());
+    if (!found) return alone;
+    alone.events = static_cast<std::uint64_t>(last.integer(0));
+    if (!copy_bytes(last.blob(1), alone.last)) return damaged_record("an audit event");
+    CALLGATE_TRY_ASSIGN(auto before, hash_before(database, alone.events, alone.chain_id));
     base::Sha256 hasher;
-    if (!*before || next_hash(hasher, **before, last->blob(2)) != alone.last)
+    if (!before || next_hash(hasher, *before, last.blob(2)) != alone.last)
         return damaged_record("an audit event");
     return alone;
 }
@@ -111,49 +104,45 @@ std::optional<FileAlone> look_at_file_alone(const std::string& path, const char*
 }
 
 Result<void> check_log(const FileAlone& alone, Database& with_log) {
-    auto chain = with_log.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-    if (!chain) return tl::unexpected(std::move(chain.error()));
+    CALLGATE_TRY_ASSIGN(auto chain, with_log.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
     auto mark = read_mark(with_log);
     if (!mark) return tl::unexpected(std::move(mark.error()));
     // A log that the file has had before is over: the file has the mark of a later one.
     if (alone.mark && (!*mark || (*mark)->events < alone.mark->events)) return foreign_log();
     // What the log has archived is not there any more: it goes on from the head that the segment left.
-    auto newest = newest_segment(with_log);
-    if (!newest) return tl::unexpected(std::move(newest.error()));
-    const std::optional<SegmentRow> archived = std::move(*newest);
+    CALLGATE_TRY_ASSIGN(auto newest, newest_segment(with_log));
+    const std::optional<SegmentRow> archived = std::move(newest);
     const bool is_there = alone.events != 0 && !(archived && archived->last >= alone.events);
     // An event that both have is of both chains; without one, their names must do.
-    if (!is_there && *chain != alone.chain_id) return foreign_log();
+    if (!is_there && chain != alone.chain_id) return foreign_log();
     std::uint64_t known = alone.events;
     base::Sha256Digest last = known == 0 ? empty_head(alone.chain_id).hash : alone.last;
     if (archived && archived->last >= known) {
         known = archived->last;
         last = archived->head.hash;
     }
-    auto events = with_log.prepare("SELECT seq, hash, event FROM audit WHERE seq >= ?1 ORDER BY seq");
-    if (!events) return tl::unexpected(std::move(events.error()));
-    events->bind(1, static_cast<std::int64_t>(is_there ? known : known + 1));
+    CALLGATE_TRY_ASSIGN(auto events,
+                        with_log.prepare("SELECT seq, hash, event FROM audit WHERE seq >= ?1 ORDER BY seq"));
+    events.bind(1, static_cast<std::int64_t>(is_there ? known : known + 1));
     base::Sha256 hasher;
     for (std::uint64_t number = is_there ? known : known + 1;; ++number) {
-        auto found = events->step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) {
+        CALLGATE_TRY_ASSIGN(auto found, events.step());
+        if (!found) {
             if (number <= known) return foreign_log();
             break;
         }
         base::Sha256Digest hash{};
-        if (!copy_bytes(events->blob(1), hash)) return damaged_record("an audit event");
-        if (static_cast<std::uint64_t>(events->integer(0)) != number) return foreign_log();
-        if (number != known) last = next_hash(hasher, last, events->blob(2));
+        if (!copy_bytes(events.blob(1), hash)) return damaged_record("an audit event");
+        if (static_cast<std::uint64_t>(events.integer(0)) != number) return foreign_log();
+        if (number != known) last = next_hash(hasher, last, events.blob(2));
         if (hash != last) return foreign_log();
     }
     if (!*mark || (*mark)->events == 0) return {};
     if (archived && (*mark)->events < archived->last) return {};
     if (archived && (*mark)->events == archived->last)
         return (*mark)->hash == archived->head.hash ? Result<void>() : foreign_log();
-    auto marked = hash_of(with_log, (*mark)->events);
-    if (!marked) return tl::unexpected(std::move(marked.error()));
-    return *marked && **marked == (*mark)->hash ? Result<void>() : foreign_log();
+    CALLGATE_TRY_ASSIGN(auto marked, hash_of(with_log, (*mark)->events));
+    return marked && *marked == (*mark)->hash ? Result<void>() : foreign_log();
 }
 
 Result<void> blame_log(Result<void> read) {

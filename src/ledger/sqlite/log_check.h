@@ -3,8 +3,9 @@
 // SQLite believes any log that is whole in itself, and writes its pages over the file's: a log of another
 // ledger, or of another time of this one, would make a mixture of both. But the audit only grows, each of its
 // events is chained to the one before, and the first transaction of each log writes down where the chain has
-// come to, beside the chain's name (Book::store_end). So the file is looked at without its log, and then with
-// it: the log must be the file's own or the next, and the audit must go on where the file alone leaves off.
+// come to, beside the chain's name (Tables::store_end). So the file is looked at without its log, and then
+// with it: the log must be the file's own or the next, and the audit must go on where the file alone leaves
+// off.
 //
 // A power cut while the log is moved into the file may leave any sectors of it, which the log then makes
 // good. So nothing of the file alone counts that does not prove itself: an event must fit the one before it.

@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/sqlite/audit_table.h"
 #include "ledger/sqlite/columns.h"
+#include "ledger/sqlite/refused.h"
 #include "ledger/sqlite/schema.h"
 #include "ledger/sqlite/whole_check.h"
 #include "secrets/key_source.h"
@@ -17,10 +19,6 @@
 namespace callgate::ledger {
 
 namespace {
-
-tl::unexpected<Error> refused(std::string_view reason, std::string message) {
-    return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
-}
 
 /// A directory that is ours alone.
 Result<std::string> make_directory() {
@@ -48,16 +46,14 @@ MediaLedger::~MediaLedger() {
 }
 
 Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const std::string& directory) {
-    auto key = secrets::load_key(files, KeySource::file(directory + "/ledger.key"));
-    if (!key) return tl::unexpected(std::move(key.error()));
-    std::unique_ptr<MediaLedger> media(new MediaLedger(std::move(*key), directory));
+    CALLGATE_TRY_ASSIGN(auto key, secrets::load_key(files, KeySource::file(directory + "/ledger.key")));
+    std::unique_ptr<MediaLedger> media(new MediaLedger(std::move(key), directory));
     const std::string path = directory + "/ledger.db";
     const auto log = files.stat(path + "-wal");
     const bool has_log = log && log->size != 0;
     if (has_log) {
-        auto made = make_directory();
-        if (!made) return tl::unexpected(std::move(made.error()));
-        media->copy_ = std::move(*made);
+        CALLGATE_TRY_ASSIGN(auto made, make_directory());
+        media->copy_ = std::move(made);
         for (const char* name : {"ledger.db", "ledger.db-wal"}) {
             std::error_code fault;
             std::filesystem::copy_file(directory + "/" + name, media->copy_ + "/" + name, fault);
@@ -72,20 +68,18 @@ Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const
                                            media->copy_, fault.message()));
         }
     }
-    auto database = media->connect();
-    if (!database) return tl::unexpected(std::move(database.error()));
-    if (auto fit = check_identity(*database); !fit) return tl::unexpected(std::move(fit.error()));
-    const auto version = database->integer_of("PRAGMA user_version");
+    CALLGATE_TRY_ASSIGN(auto database, media->connect());
+    CALLGATE_TRY(check_identity(database));
+    const auto version = database.integer_of("PRAGMA user_version");
     if (!version) return tl::unexpected(version.error());
     if (*version < ledger_migrations().back().version)
-        return refused(
-            "older_schema",
-            fmt::format("The ledger in '{}' is of version {}, and where it cannot be written it is "
-                        "not brought up to date. Copy it elsewhere, and open it there.",
-                        directory, *version));
-    auto reader = SqliteAuditReader::make(std::move(*database), media->key_);
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    media->reader_ = std::move(*reader);
+        return refused("older_schema",
+                       fmt::format("The ledger in '{}' is of version {}, and where it cannot be "
+                                   "written it is "
+                                   "not brought up to date. Copy it elsewhere, and open it there.",
+                                   directory, *version));
+    CALLGATE_TRY_ASSIGN(auto reader, SqliteAuditReader::make(std::move(database), media->key_));
+    media->reader_ = std::move(reader);
     return media;
 }
 
@@ -99,9 +93,8 @@ Result<Database> MediaLedger::connect() const {
 }
 
 Result<Object> MediaLedger::check() {
-    auto database = connect();
-    if (!database) return tl::unexpected(std::move(database.error()));
-    Reader reader(std::move(*database), key_);
+    CALLGATE_TRY_ASSIGN(auto database, connect());
+    Reader reader(std::move(database), key_);
     // As its last owner would reckon; what that one noted is checked, too.
     const auto noted = [&](std::string_view name) {
         return reader.database.integer_of(

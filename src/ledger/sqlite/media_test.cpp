@@ -39,35 +39,35 @@ void expect_verified_and_untouched(const std::string& directory, std::uint64_t e
 }
 
 TEST(MediaLedger, IsVerifiedWhereItCannotBeWritten) {
-    Desk desk;
-    ASSERT_FALSE(desk.open(false));
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.close();
-    ASSERT_FALSE(desk.open(false));
-    const std::uint64_t events = desk.ledger->audit_count();
-    desk.close();
-    expect_verified_and_untouched(desk.directory, events);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.close();
+    ASSERT_FALSE(durable.open(false));
+    const std::uint64_t events = durable.ledger->audit_count();
+    durable.close();
+    expect_verified_and_untouched(durable.directory, events);
 }
 
 TEST(MediaLedger, IsReadWithTheLogThatAKilledOwnerLeft) {
-    Desk desk;
-    ASSERT_FALSE(desk.open(false));
-    desk.claim(1, "k");
-    desk.settle(1);
-    ASSERT_TRUE(desk.ledger->checkpoint());
-    const std::uint64_t events = desk.ledger->audit_count();
-    expect_verified_and_untouched(left_behind(desk), events);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    durable.claim(1, "k");
+    durable.settle(1);
+    ASSERT_TRUE(durable.ledger->checkpoint());
+    const std::uint64_t events = durable.ledger->audit_count();
+    expect_verified_and_untouched(left_behind(durable), events);
 }
 
 TEST(MediaLedger, AHandInTheFileIsFoundThereToo) {
-    Desk desk;
-    ASSERT_FALSE(desk.open(false));
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.set_in_file("UPDATE calls SET key_hash = NULL");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.set_in_file("UPDATE calls SET key_hash = NULL");
     os::RealFileOps files;
-    const auto media = MediaLedger::open(files, desk.directory);
+    const auto media = MediaLedger::open(files, durable.directory);
     ASSERT_TRUE(media) << media.error().message;
     const auto report = (*media)->check();
     ASSERT_TRUE(report) << report.error().message;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/vote_mac.h"
 
@@ -14,13 +15,12 @@ base::Sha256Digest OperatorTable::mac_of(std::int64_t uid, std::string_view vkey
 }
 
 Result<std::optional<std::string>> OperatorTable::find(uid_t uid) {
-    auto query = database_->prepare("SELECT vkey, since, seq, mac FROM operators WHERE uid = ?1");
-    if (!query) return tl::unexpected(std::move(query.error()));
-    auto found = query->bind(1, static_cast<std::int64_t>(uid)).step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
-    std::string vkey(query->text(0));
-    if (!same_mac(mac_of(uid, vkey, query->integer(1), query->integer(2)), query->blob(3))) {
+    CALLGATE_TRY_ASSIGN(auto query,
+                        database_->prepare("SELECT vkey, since, seq, mac FROM operators WHERE uid = ?1"));
+    CALLGATE_TRY_ASSIGN(auto found, query.bind(1, static_cast<std::int64_t>(uid)).step());
+    if (!found) return std::nullopt;
+    std::string vkey(query.text(0));
+    if (!same_mac(mac_of(uid, vkey, query.integer(1), query.integer(2)), query.blob(3))) {
         return fail(ErrorCode::ledger_unavailable,
                     fmt::format("The operator key of uid {} in the ledger's file is not the one that this "
                                 "program wrote: somebody changed it. Run `callgate ledger check`.",
@@ -31,17 +31,15 @@ Result<std::optional<std::string>> OperatorTable::find(uid_t uid) {
 }
 
 Result<void> OperatorTable::pin(uid_t uid, std::string_view vkey, base::WallTime now, std::uint64_t event) {
-    auto put = database_->prepare(
-        "INSERT OR REPLACE INTO operators(uid, vkey, since, seq, mac) VALUES(?1, ?2, ?3, ?4, ?5)");
-    if (!put) return tl::unexpected(std::move(put.error()));
+    CALLGATE_TRY_ASSIGN(auto put, database_->prepare("INSERT OR REPLACE INTO operators(uid, vkey, since, "
+                                                     "seq, mac) VALUES(?1, ?2, ?3, ?4, ?5)"));
     const auto mac = mac_of(uid, vkey, micros(now), static_cast<std::int64_t>(event));
-    auto done = put->bind(1, static_cast<std::int64_t>(uid))
-                    .bind(2, vkey)
-                    .bind(3, micros(now))
-                    .bind(4, static_cast<std::int64_t>(event))
-                    .bind_blob(5, mac)
-                    .run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(put.bind(1, static_cast<std::int64_t>(uid))
+                     .bind(2, vkey)
+                     .bind(3, micros(now))
+                     .bind(4, static_cast<std::int64_t>(event))
+                     .bind_blob(5, mac)
+                     .run());
     return {};
 }
 

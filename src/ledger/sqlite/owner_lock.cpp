@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/failpoint.h"
+#include "base/mutex.h"
+#include "base/try.h"
 #include "os/files.h"
 #include "os/system_error.h"
 #include "os/unix_socket.h"
@@ -65,16 +65,17 @@ Result<void> check_parent(os::FileOps& files, const std::string& directory) {
     std::error_code unknown;
     const std::string real = std::filesystem::canonical(directory, unknown).string();
     const std::string parent = os::directory_of(unknown ? directory : real);
-    const auto info = files.stat(parent);
-    if (!info) return tl::unexpected(info.error());
-    if (info->owner != ::geteuid() && info->owner != 0) {
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(parent));
+    if (info.owner != ::geteuid() && info.owner != 0) {
         return refused("not_private", directory,
-                       fmt::format("The directory '{}', in which the ledger's '{}' is, belongs to {}, who "
-                                   "could put another in its place. Name a directory in one of your own.",
-                                   parent, directory, name_of(info->owner)),
-                       {{"parent", parent}, {"owner", info->owner}});
+                       fmt::format("The directory '{}', in which the ledger's '{}' "
+                                   "is, belongs to {}, who "
+                                   "could put another in its place. Name a "
+                                   "directory in one of your own.",
+                                   parent, directory, name_of(info.owner)),
+                       {{"parent", parent}, {"owner", info.owner}});
     }
-    if ((info->permissions & 0022) != 0 && (info->permissions & kSticky) == 0) {
+    if ((info.permissions & 0022) != 0 && (info.permissions & kSticky) == 0) {
         return refused("not_private", directory,
                        fmt::format("Others may write to '{}' and so put another directory in the place of "
                                    "the ledger's '{}'. Take that away: chmod go-w '{}'.",
@@ -106,7 +107,7 @@ Result<void> check_directory(os::FileOps& files, const std::string& directory) {
                                    "go-w, or better chmod 700.",
                                    directory));
     }
-    if (auto fit = check_parent(files, directory); !fit) return fit;
+    CALLGATE_TRY(check_parent(files, directory));
     struct ::statfs about{};
     if (::statfs(directory.c_str(), &about) == 0 &&
         is_network_filesystem(static_cast<std::uint64_t>(about.f_type))) {
@@ -147,15 +148,15 @@ struct OwnerLock::Entry {
 
 /// The locks that this process has.
 struct OwnerLock::Entries {
-    std::mutex mutex;
-    std::condition_variable struck_out;
-    std::vector<const Entry*> entries;
+    base::Mutex mutex;
+    base::CondVar struck_out;
+    std::vector<const Entry*> entries CALLGATE_GUARDED_BY(mutex);
 
     static Entries& of_this_process() {
         static Entries* const all = new Entries;  // never freed: threads may run until the process is gone
         return *all;
     }
-    bool has(std::uint64_t device, std::uint64_t inode) const {
+    bool has(std::uint64_t device, std::uint64_t inode) const CALLGATE_REQUIRES(mutex) {
         return std::ranges::any_of(entries, [&](const Entry* entry) {
             return entry->device == device && entry->inode == inode && entry->process == ::getpid();
         });
@@ -165,7 +166,7 @@ struct OwnerLock::Entries {
 void OwnerLock::StrikeOut::operator()(Entry* entry) const {
     Entries& all = Entries::of_this_process();
     {
-        const std::lock_guard lock(all.mutex);
+        const base::MutexLock lock(all.mutex);
         std::erase(all.entries, entry);
     }
     all.struck_out.notify_all();
@@ -195,8 +196,8 @@ bool is_network_filesystem(std::uint64_t kind) noexcept {
 Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directory,
                                   std::chrono::milliseconds while_closing) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_lock");
-    if (auto made = make_directory(files, directory); !made) return tl::unexpected(std::move(made.error()));
-    if (auto fit = check_directory(files, directory); !fit) return tl::unexpected(std::move(fit.error()));
+    CALLGATE_TRY(make_directory(files, directory));
+    CALLGATE_TRY(check_directory(files, directory));
     // Looked at before it is opened, and after: a pipe or a device must not be waited for.
     const auto not_a_file = [&] {
         return refused("not_a_file", directory,
@@ -220,24 +221,22 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
         return refused("not_writable", directory,
                        fmt::format("The ledger's directory cannot be written. {}", file.error().message));
     }
-    const auto info = files.stat(*file);
-    if (!info) return tl::unexpected(info.error());
-    if (info->kind != os::FileKind::regular) return not_a_file();
+    CALLGATE_TRY_ASSIGN(const auto info, files.stat(*file));
+    if (info.kind != os::FileKind::regular) return not_a_file();
     EntryPtr entry;
     {
         Entries& all = Entries::of_this_process();
         const auto until = std::chrono::steady_clock::now() + while_closing;
-        std::unique_lock lock(all.mutex);
+        base::MutexLock lock(all.mutex);
         for (;;) {
-            auto locked = files.try_lock(*file, os::LockKind::exclusive);
-            if (!locked) return tl::unexpected(std::move(locked.error()));
-            if (*locked) break;
+            CALLGATE_TRY_ASSIGN(auto locked, files.try_lock(*file, os::LockKind::exclusive));
+            if (locked) break;
             // The thread that ended the last call of a runtime may still be closing that runtime's ledger.
-            const bool by_us = all.has(info->device, info->inode);
+            const bool by_us = all.has(info.device, info.inode);
             if (!by_us || all.struck_out.wait_until(lock, until) == std::cv_status::timeout)
                 return owned(directory, owner_of(files, *file), by_us);
         }
-        entry.reset(new Entry{info->device, info->inode, ::getpid()});
+        entry.reset(new Entry{info.device, info.inode, ::getpid()});
         all.entries.push_back(entry.get());
     }
     OwnerLock taken(std::move(entry), std::move(*file));

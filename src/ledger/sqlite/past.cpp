@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/proof.h"
 
@@ -16,9 +17,8 @@ namespace {
 Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const MarkRecord& mark) {
     if (mark.end.events > size) return false;
     if (mark.end.events == 0) return true;
-    auto hash = audit.hashes(mark.end.events, mark.end.events + 1);
-    if (!hash) return tl::unexpected(std::move(hash.error()));
-    return !hash->empty() && hash->front() == mark.end.hash;
+    CALLGATE_TRY_ASSIGN(auto hash, audit.hashes(mark.end.events, mark.end.events + 1));
+    return !hash.empty() && hash.front() == mark.end.hash;
 }
 
 Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const Checkpoint& anchored) {
@@ -26,9 +26,8 @@ Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const Checkpoi
     if (const auto root = root_at(audit, anchored.size)) return *root == anchored.root;
     // Nothing is archived before its anchor is past it, either. Of what is there it may be damaged, which is
     // for others to find.
-    auto head = audit.archived();
-    if (!head) return tl::unexpected(std::move(head.error()));
-    const auto archived = *head ? parse_checkpoint((*head)->note) : fail(ErrorCode::audit_failure, "");
+    CALLGATE_TRY_ASSIGN(auto head, audit.archived());
+    const auto archived = head ? parse_checkpoint(head->note) : fail(ErrorCode::audit_failure, "");
     return !archived || anchored.size >= archived->checkpoint.size;
 }
 
@@ -36,13 +35,11 @@ Result<bool> goes_on_from(AuditReader& audit, std::uint64_t size, const Checkpoi
 
 Result<Past> judge_past(os::FileOps& files, AuditReader& audit, const PastQuestion& question) {
     Past past;
-    auto size = audit.size();
-    if (!size) return tl::unexpected(std::move(size.error()));
-    past.end = {*size, empty_head(audit.chain_id()).hash};
-    if (*size != 0) {
-        auto last = audit.hashes(*size, *size + 1);
-        if (!last) return tl::unexpected(std::move(last.error()));
-        if (!last->empty()) past.end.hash = last->front();
+    CALLGATE_TRY_ASSIGN(auto size, audit.size());
+    past.end = {size, empty_head(audit.chain_id()).hash};
+    if (size != 0) {
+        CALLGATE_TRY_ASSIGN(auto last, audit.hashes(size, size + 1));
+        if (!last.empty()) past.end.hash = last.front();
     }
     std::string marks = question.mark_directory;
     auto mark = HeadMark::look(files, marks, audit.chain_id());
@@ -61,18 +58,16 @@ Result<Past> judge_past(os::FileOps& files, AuditReader& audit, const PastQuesti
         return past;
     };
     if (past.mark) {
-        auto goes_on = goes_on_from(audit, *size, *past.mark);
-        if (!goes_on) return tl::unexpected(std::move(goes_on.error()));
-        if (!*goes_on) return behind(past.mark->end.events, "mark", marks + "/" + audit.chain_id());
+        CALLGATE_TRY_ASSIGN(auto goes_on, goes_on_from(audit, size, *past.mark));
+        if (!goes_on) return behind(past.mark->end.events, "mark", marks + "/" + audit.chain_id());
     }
     if (!question.anchor_file.empty()) {
         // Where it cannot be read now, the mark has been asked, and the witnesses' standing tells of it.
         const auto anchored =
             last_anchored(files, question.anchor_file, audit_origin(audit.chain_id())).value_or(std::nullopt);
         if (anchored) {
-            auto goes_on = goes_on_from(audit, *size, *anchored);
-            if (!goes_on) return tl::unexpected(std::move(goes_on.error()));
-            if (!*goes_on) return behind(anchored->size, "anchor", question.anchor_file);
+            CALLGATE_TRY_ASSIGN(auto goes_on, goes_on_from(audit, size, *anchored));
+            if (!goes_on) return behind(anchored->size, "anchor", question.anchor_file);
         }
     }
     if (!past.mark) {

@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 /// A ledger with or without an anchor, and what can be done to its files while nobody owns it.
-struct Home : Desk {
+struct Home : DurableLedger {
     explicit Home(bool anchored = false)
-        : Desk([this](SqliteOptions& options) { options.anchor_file = anchor(); }), anchored_(anchored) {}
+        : DurableLedger([this](SqliteOptions& options) { options.anchor_file = anchor(); }),
+          anchored_(anchored) {}
 
     std::string anchor() const { return anchored_ ? scratch.file("anchor") : ""; }
 
@@ -65,7 +66,7 @@ struct Home : Desk {
         made.clock = clock;
         return made;
     }
-    Result<Object> restore(RestoreOrder order = {}) {
+    Result<Object> restore(RestoreRequest order = {}) {
         close();
         order.by = "root";
         return SqliteLedger::restore(options(), order);
@@ -228,7 +229,7 @@ TEST_P(ThePast, ACopyOfTheDirectoryIsAnotherAndIsRefusedAsMoved) {
     if (!refused) GTEST_SKIP() << "the directory got its old number";
     EXPECT_EQ(reason_of(refused), "moved");
     EXPECT_THAT(refused->message, HasSubstr("restore --moved"));
-    RestoreOrder order;
+    RestoreRequest order;
     order.moved = true;
     const auto accepted = home.restore(order);
     ASSERT_TRUE(accepted) << accepted.error().message;
@@ -244,7 +245,7 @@ TEST_P(ThePast, WithoutItsMarkItIsRefusedAsMoved) {
     home.close();
     fs::remove_all(home.marks());
     EXPECT_EQ(home.opens(), "moved");
-    RestoreOrder order;
+    RestoreRequest order;
     order.moved = true;
     ASSERT_TRUE(home.restore(order));
     EXPECT_EQ(home.opens(), "");
@@ -330,10 +331,10 @@ TEST_P(ThePast, NewKeysAreLetInByAnOperatorWhoSaysWhyOrWhenEveryKeyIsForgotten) 
     home.clock->advance(std::chrono::minutes(2));
     EXPECT_EQ(home.claim(3, "k3").verdict, ClaimVerdict::claimed);
 
-    RestoreOrder again;
+    RestoreRequest again;
     again.anyway = true;
     ASSERT_TRUE(home.restore(again));
-    RestoreOrder order;
+    RestoreRequest order;
     order.accept_new_keys = true;
     EXPECT_EQ(reason_of(home.restore(order).error()), "reason_missing");
     order.because = "the provider's list shows none";
@@ -367,7 +368,7 @@ TEST_P(ThePast, CallsOfTheGapThatAnExportHasStayUnknownThoughNewKeysAreLetIn) {
     }
     home.close();
     home.put_back("monday");
-    RestoreOrder order;
+    RestoreRequest order;
     order.accept_new_keys = true;
     order.because = "an export has all";
     order.export_file = home.scratch.file("export");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/codec.h"
 #include "ledger/sqlite/columns.h"
@@ -78,9 +79,8 @@ SealedOutcome seal_outcome(const base::SealKey& key, const CallId& call_id, cons
 
 Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey& key, const CallId& call_id,
                                                             std::string_view sealed) {
-    auto plain = base::unseal(key, kOutcome, bytes_of(call_id), sealed);
-    if (!plain) return tl::unexpected(std::move(plain.error()));
-    return decode_outcome(*plain);
+    CALLGATE_TRY_ASSIGN(auto plain, base::unseal(key, kOutcome, bytes_of(call_id), sealed));
+    return decode_outcome(plain);
 }
 
 PreparedEvent::PreparedEvent(const AuditChain& chain, const base::SealKey& key, base::Rng& rng,

@@ -15,23 +15,25 @@ constexpr std::chrono::seconds kTryAgain{1};
 Readers::Readers(ReaderOptions options, Open open) : options_(options), open_(std::move(open)) {}
 
 Readers::~Readers() {
+    std::vector<std::thread> ending;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
+        ending.swap(threads_);
         wanted_.notify_all();
     }
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : ending) thread.join();
 }
 
 bool Readers::on_this_thread() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return std::ranges::any_of(
         threads_, [](const std::thread& thread) { return thread.get_id() == std::this_thread::get_id(); });
 }
 
 bool Readers::submit(std::unique_ptr<ReadJob> job) {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (!stopping_ && waiting_.size() < options_.max_waiting) {
             waiting_.push_back(std::move(job));
             if (waiting_.size() > idle_) begin_thread();
@@ -47,12 +49,11 @@ bool Readers::submit(std::unique_ptr<ReadJob> job) {
     return false;
 }
 
-// With the lock held.
 void Readers::begin_thread() {
     if (at_work_ >= std::max<std::size_t>(options_.threads, 1)) return;
     const auto now = std::chrono::steady_clock::now();
     if (at_work_ != 0 && could_not_open_ && now - *could_not_open_ < kTryAgain) return;
-    std::erase_if(threads_, [this](std::thread& thread) {
+    std::erase_if(threads_, [this](std::thread& thread) CALLGATE_REQUIRES(mutex_) {
         const auto found = std::ranges::find(ended_, thread.get_id());
         if (found == ended_.end()) return false;
         ended_.erase(found);
@@ -65,7 +66,7 @@ void Readers::begin_thread() {
 }
 
 Readers::Counts Readers::counts() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Counts counts = counts_;
     counts.waiting = waiting_.size();
     return counts;
@@ -73,7 +74,7 @@ Readers::Counts Readers::counts() const {
 
 void Readers::run() {
     std::unique_ptr<Reader> reader;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         while (waiting_.empty() && !stopping_) {
             ++idle_;
@@ -101,7 +102,7 @@ void Readers::run() {
 bool Readers::look(std::unique_ptr<Reader>& reader, std::unique_ptr<ReadJob>& job) {
     if (!reader) {
         auto opened = open_();
-        std::unique_lock lock(mutex_);
+        base::MutexLock lock(mutex_);
         if (!opened) {
             could_not_open_ = std::chrono::steady_clock::now();
             if (open_connections_ != 0 && !stopping_) return false;
@@ -115,7 +116,7 @@ bool Readers::look(std::unique_ptr<Reader>& reader, std::unique_ptr<ReadJob>& jo
     }
     const auto looked = job->look(*reader);
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         ++counts_.looked;
     }
     job->finish(looked ? nullptr : &looked.error());

@@ -9,19 +9,18 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include <callgate/error.h>
 
+#include "base/mutex.h"
 #include "base/seal.h"
 #include "ledger/sqlite/approval_table.h"
 #include "ledger/sqlite/call_table.h"
@@ -79,23 +78,24 @@ public:
     Counts counts() const;
 
 private:
-    void begin_thread();
+    void begin_thread() CALLGATE_REQUIRES(mutex_);
     void run();
     bool look(std::unique_ptr<Reader>& reader, std::unique_ptr<ReadJob>& job);
 
     const ReaderOptions options_;
     const Open open_;
-    mutable std::mutex mutex_;
-    std::condition_variable wanted_;
-    std::deque<std::unique_ptr<ReadJob>> waiting_;
-    std::size_t idle_ = 0;
-    std::size_t at_work_ = 0;  // threads that have not ended
-    std::size_t open_connections_ = 0;
-    std::optional<std::chrono::steady_clock::time_point> could_not_open_;
-    bool stopping_ = false;
-    Counts counts_;
-    std::vector<std::thread> threads_;
-    std::vector<std::thread::id> ended_;  // of threads that could not open the file
+    mutable base::Mutex mutex_;
+    base::CondVar wanted_;
+    std::deque<std::unique_ptr<ReadJob>> waiting_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t idle_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::size_t at_work_ CALLGATE_GUARDED_BY(mutex_) = 0;  // threads that have not ended
+    std::size_t open_connections_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::optional<std::chrono::steady_clock::time_point> could_not_open_ CALLGATE_GUARDED_BY(mutex_);
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
+    Counts counts_ CALLGATE_GUARDED_BY(mutex_);
+    std::vector<std::thread> threads_ CALLGATE_GUARDED_BY(mutex_);
+    std::vector<std::thread::id> ended_
+        CALLGATE_GUARDED_BY(mutex_);  // of threads that could not open the file
 };
 
 }  // namespace callgate::ledger

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/audit/event_view.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/schema.h"
@@ -48,14 +49,13 @@ private:
 using Schema = std::map<std::pair<std::string, std::string>, std::string>;
 
 Result<Schema> schema_of(Database& database) {
-    auto all = database.prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_schema");
-    if (!all) return tl::unexpected(std::move(all.error()));
+    CALLGATE_TRY_ASSIGN(auto all,
+                        database.prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"));
     Schema schema;
     for (;;) {
-        auto found = all->step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return schema;
-        schema.emplace(std::pair(std::string(all->text(0)), std::string(all->text(1))), all->text(2));
+        CALLGATE_TRY_ASSIGN(auto found, all.step());
+        if (!found) return schema;
+        schema.emplace(std::pair(std::string(all.text(0)), std::string(all.text(1))), all.text(2));
     }
 }
 
@@ -93,55 +93,48 @@ private:
     bool goes_on() { return !goes_on_ || goes_on_(report_.rows + report_.events, 0); }
 
     Result<void> look_at_schema() {
-        auto model = Database::open(":memory:", Access::read_write);
-        if (!model) return tl::unexpected(std::move(model.error()));
-        auto version = reader_.database.integer_of("PRAGMA user_version");
-        if (!version) return tl::unexpected(std::move(version.error()));
+        CALLGATE_TRY_ASSIGN(auto model, Database::open(":memory:", Access::read_write));
+        CALLGATE_TRY_ASSIGN(auto version, reader_.database.integer_of("PRAGMA user_version"));
         for (const Migration& step : ledger_migrations()) {
-            if (step.version > *version) break;
-            if (auto made = model->execute(step.sql); !made) return made;
+            if (step.version > version) break;
+            if (auto made = model.execute(step.sql); !made) return made;
         }
-        auto ours = schema_of(*model);
-        if (!ours) return tl::unexpected(std::move(ours.error()));
-        auto found = schema_of(reader_.database);
-        if (!found) return tl::unexpected(std::move(found.error()));
-        for (const auto& [what, sql] : *found) {
-            const auto same = ours->find(what);
-            if (same == ours->end()) {
+        CALLGATE_TRY_ASSIGN(auto ours, schema_of(model));
+        CALLGATE_TRY_ASSIGN(auto found, schema_of(reader_.database));
+        for (const auto& [what, sql] : found) {
+            const auto same = ours.find(what);
+            if (same == ours.end()) {
                 problem(fmt::format("the {} '{}' is not one of the ledger's", what.first, what.second));
             } else if (same->second != sql) {
                 problem(fmt::format("the {} '{}' is not as the ledger made it", what.first, what.second));
             }
         }
-        for (const auto& [what, sql] : *ours) {
-            if (!found->contains(what))
+        for (const auto& [what, sql] : ours) {
+            if (!found.contains(what))
                 problem(fmt::format("the {} '{}' is missing", what.first, what.second));
         }
         return {};
     }
 
     Result<void> look_at_tally() {
-        auto counted =
-            recount(reader_.database, key_, [this](std::uint64_t, std::uint64_t) { return goes_on(); });
-        if (!counted) return tl::unexpected(std::move(counted.error()));
-        report_.rows += counted->rows;
-        adds_up_ = counted->adds_up;
-        if (!adds_up_) problem(counted->why);
+        CALLGATE_TRY_ASSIGN(
+            auto counted,
+            recount(reader_.database, key_, [this](std::uint64_t, std::uint64_t) { return goes_on(); }));
+        report_.rows += counted.rows;
+        adds_up_ = counted.adds_up;
+        if (!adds_up_) problem(counted.why);
         return {};
     }
 
     Result<void> look_at_approvals() {
-        auto first = reader_.database.integer_of("SELECT min(seq) FROM audit");
-        if (!first) return tl::unexpected(std::move(first.error()));
-        first_kept_ = static_cast<std::uint64_t>(*first);
-        auto ids = reader_.database.prepare("SELECT id FROM approvals ORDER BY n");
-        if (!ids) return tl::unexpected(std::move(ids.error()));
+        CALLGATE_TRY_ASSIGN(auto first, reader_.database.integer_of("SELECT min(seq) FROM audit"));
+        first_kept_ = static_cast<std::uint64_t>(first);
+        CALLGATE_TRY_ASSIGN(auto ids, reader_.database.prepare("SELECT id FROM approvals ORDER BY n"));
         for (std::uint64_t seen = 1;; ++seen) {
-            auto found = ids->step();
-            if (!found) return tl::unexpected(std::move(found.error()));
-            if (!*found) return {};
+            CALLGATE_TRY_ASSIGN(auto found, ids.step());
+            if (!found) return {};
             if (seen % kBetweenLooks == 0 && !goes_on()) return called_off();
-            const std::string id(ids->text(0));
+            const std::string id(ids.text(0));
             auto approval = reader_.approvals.find(id, kAsWritten);
             if (!approval) {
                 problem(fmt::format("approval {} was changed in the file", id));
@@ -153,14 +146,12 @@ private:
     }
 
     Result<void> look_at_votes(const std::string& id) {
-        auto marks = reader_.approvals.marks_of(id);
-        if (!marks) return tl::unexpected(std::move(marks.error()));
-        for (const AuditMark& mark : *marks) {
+        CALLGATE_TRY_ASSIGN(auto marks, reader_.approvals.marks_of(id));
+        for (const AuditMark& mark : marks) {
             ++report_.rows;
             if (mark.sequence == 0 || mark.sequence < first_kept_) continue;
-            auto event = hash_at(mark.sequence);
-            if (!event) return tl::unexpected(std::move(event.error()));
-            if (*event != bytes_of(mark.hash))
+            CALLGATE_TRY_ASSIGN(auto event, hash_at(mark.sequence));
+            if (event != bytes_of(mark.hash))
                 problem(fmt::format("a vote on approval {} is not the one that the audit has", id));
         }
         return {};
@@ -168,13 +159,11 @@ private:
 
     Result<std::string> hash_at(std::uint64_t sequence) {
         if (!hash_at_) {
-            auto made = reader_.database.prepare("SELECT hash FROM audit WHERE seq = ?1");
-            if (!made) return tl::unexpected(std::move(made.error()));
-            hash_at_ = std::move(*made);
+            CALLGATE_TRY_ASSIGN(auto made, reader_.database.prepare("SELECT hash FROM audit WHERE seq = ?1"));
+            hash_at_ = std::move(made);
         }
-        auto found = hash_at_.bind(1, static_cast<std::int64_t>(sequence)).step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        std::string hash(*found ? hash_at_.blob(0) : std::string_view());
+        CALLGATE_TRY_ASSIGN(auto found, hash_at_.bind(1, static_cast<std::int64_t>(sequence)).step());
+        std::string hash(found ? hash_at_.blob(0) : std::string_view());
         hash_at_.reset();
         return hash;
     }
@@ -192,21 +181,19 @@ private:
         all.add(runners, "SELECT runs_as FROM calls WHERE runs_as IS NOT NULL");
         all.add(approval_, "SELECT state FROM approvals WHERE id = ?1");
         all.add(vote_, "SELECT 1 FROM votes WHERE approval_id = ?1 AND event_seq = ?2");
-        if (auto ready = all.done(); !ready) return ready;
+        CALLGATE_TRY(all.done());
         auto archived = reader_.database.integer_of("SELECT coalesce(max(last), 0) FROM audit_segments");
         if (!archived) return tl::unexpected(std::move(archived.error()));
         report_.archived = static_cast<std::uint64_t>(*archived);
         for (;;) {
-            auto found = runners.step();
-            if (!found) return tl::unexpected(std::move(found.error()));
-            if (!*found) break;
+            CALLGATE_TRY_ASSIGN(auto found, runners.step());
+            if (!found) break;
             CallId id{};
             if (copy_bytes(runners.blob(0), id)) runners_.insert(id);
         }
         for (;;) {
-            auto found = events.step();
-            if (!found) return tl::unexpected(std::move(found.error()));
-            if (!*found) return {};
+            CALLGATE_TRY_ASSIGN(auto found, events.step());
+            if (!found) return {};
             EventView view;
             if (scan_event(events.blob(0), view)) {
                 problem(fmt::format("event {} of the audit cannot be read", events.integer(1)));
@@ -236,9 +223,8 @@ private:
     Result<void> replay_success(const EventView& event) {
         if (!is_young(event, kept_.calls)) return {};
         const CallId id = event.id(Member::call);
-        auto found = call_.bind_blob(1, id).step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        const bool there = *found;
+        CALLGATE_TRY_ASSIGN(auto found, call_.bind_blob(1, id).step());
+        const bool there = found;
         const std::string state(there ? call_.text(0) : std::string_view());
         const bool freed = there && call_.integer(1) != 0;
         call_.reset();
@@ -257,9 +243,8 @@ private:
     Result<void> replay_approval(const EventView& event, std::string_view state) {
         if (!is_young(event, kept_.approvals)) return {};
         const std::string id = event.text(Member::approval);
-        auto found = approval_.bind(1, id).step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        const std::string stands(*found ? approval_.text(0) : std::string_view());
+        CALLGATE_TRY_ASSIGN(auto found, approval_.bind(1, id).step());
+        const std::string stands(found ? approval_.text(0) : std::string_view());
         approval_.reset();
         if (stands.empty()) {
             missing(fmt::format("approval {} is not there, and the audit says it was asked for", id));
@@ -272,10 +257,10 @@ private:
     Result<void> replay_vote(const EventView& event, std::string_view state) {
         if (!is_young(event, kept_.approvals)) return {};
         const std::string id = event.text(Member::approval);
-        auto found = vote_.bind(1, id).bind(2, static_cast<std::int64_t>(event.sequence())).step();
-        if (!found) return tl::unexpected(std::move(found.error()));
+        CALLGATE_TRY_ASSIGN(auto found,
+                            vote_.bind(1, id).bind(2, static_cast<std::int64_t>(event.sequence())).step());
         vote_.reset();
-        if (!*found) missing(fmt::format("a vote on approval {} that the audit has is not there", id));
+        if (!found) missing(fmt::format("a vote on approval {} that the audit has is not there", id));
         return replay_approval(event, state);
     }
 

@@ -10,6 +10,7 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/export.h"
 #include "ledger/own_events.h"
@@ -31,7 +32,7 @@ tl::unexpected<Error> refused(ErrorCode code, std::string_view reason, std::stri
     return fail(code, std::move(message), std::move(more));
 }
 
-AuditEvent operator_event(std::string_view type, const RestoreOrder& order, std::string_view detail) {
+AuditEvent operator_event(std::string_view type, const RestoreRequest& order, std::string_view detail) {
     AuditFacts facts;
     facts.type = type;
     facts.outcome = "info";
@@ -114,9 +115,14 @@ Result<KnownGap> read_gap(const std::string& path, const std::string& chain_id, 
 /// What a restore does to the ledger's rows.
 class Restoring {
 public:
-    Restoring(SqliteLedger::Engine& engine, Clerk& clerk, const RestoreOrder& order, const KnownGap& gap,
-              std::int64_t number)
-        : engine_(engine), clerk_(clerk), book_(clerk.book()), order_(order), gap_(gap), number_(number) {}
+    Restoring(SqliteLedger::Engine& engine, Transactions& transactions, const RestoreRequest& order,
+              const KnownGap& gap, std::int64_t number)
+        : engine_(engine),
+          transactions_(transactions),
+          tables_(transactions.tables()),
+          order_(order),
+          gap_(gap),
+          number_(number) {}
 
     Result<void> run() {
         const Past& past = *engine_.past;
@@ -126,11 +132,10 @@ public:
                         past.seen_by.empty() ? "nothing shows what came after it"
                                              : fmt::format("its {} has seen {}", past.seen_by, past.seen),
                         gap_.events, order_.because);
-        if (auto told = book_.record(operator_event("ledger.restored", order_, detail)); !told)
-            return tl::unexpected(std::move(told.error()));
-        if (auto held = hold_open_calls(); !held) return held;
-        if (auto held = hold_known_calls(); !held) return held;
-        if (auto gone = revoke_approvals(); !gone) return gone;
+        CALLGATE_TRY(tables_.record(operator_event("ledger.restored", order_, detail)));
+        CALLGATE_TRY(hold_open_calls());
+        CALLGATE_TRY(hold_known_calls());
+        CALLGATE_TRY(revoke_approvals());
         return open_gap();
     }
 
@@ -139,60 +144,52 @@ public:
 
 private:
     Result<void> open_gap() {
-        auto put =
-            book_.database().prepare("INSERT INTO restores(n, at, events, gap_until) VALUES(?1, ?2, ?3, ?4)");
-        if (!put) return tl::unexpected(std::move(put.error()));
-        const base::WallTime until = book_.time().lived() + book_.kept().key_ttl + book_.kept().tombstone_ttl;
-        put->bind(1, number_).bind(2, micros(book_.time().wall()));
-        put->bind(3, static_cast<std::int64_t>(engine_.past->end.events)).bind(4, micros(until));
-        auto done = put->run();
-        if (!done) return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY_ASSIGN(auto put, tables_.database().prepare("INSERT INTO restores(n, at, events, "
+                                                                 "gap_until) VALUES(?1, ?2, ?3, ?4)"));
+        const base::WallTime until =
+            tables_.time().lived() + tables_.kept().key_ttl + tables_.kept().tombstone_ttl;
+        put.bind(1, number_).bind(2, micros(tables_.time().wall()));
+        put.bind(3, static_cast<std::int64_t>(engine_.past->end.events)).bind(4, micros(until));
+        CALLGATE_TRY(put.run());
         return {};
     }
 
     Result<void> hold_open_calls() {
         for (CallId after{};;) {
-            auto open = book_.calls.open_calls(after, kAtOnce);
-            if (!open) return tl::unexpected(std::move(open.error()));
-            for (const StoredCall& call : *open) {
+            CALLGATE_TRY_ASSIGN(auto open, tables_.calls.open_calls(after, kAtOnce));
+            for (const StoredCall& call : open) {
                 after = call.row.call_id;
                 if (call.row.effect == EffectClass::read) continue;  // may be repeated
                 if (auto held = hold(call); !held) return held;
             }
-            if (open->size() < kAtOnce) return {};
+            if (open.size() < kAtOnce) return {};
         }
     }
 
     Result<void> hold(const StoredCall& call) {
         ++unknown;
-        if (auto set = book_.calls.set_restored(call.row.call_id, number_); !set) return set;
+        CALLGATE_TRY(tables_.calls.set_restored(call.row.call_id, number_));
         if (is_end(call.row.state)) return {};
         CallRow row = call.row;
         ++row.epoch;
         row.owner = 0;
         row.state = CallState::unknown;
-        row.ended_at = book_.time().wall();
-        auto stored = book_.calls.store(call, row, false, std::nullopt);
-        if (!stored) return tl::unexpected(std::move(stored.error()));
-        auto closed = book_.calls.end_attempt(row, row.attempt, "unknown", row.ended_at);
-        if (!closed) return closed;
-        auto told = book_.record(event_of_giving_up(row));
-        if (!told) return tl::unexpected(std::move(told.error()));
+        row.ended_at = tables_.time().wall();
+        CALLGATE_TRY(tables_.calls.store(call, row, false, std::nullopt));
+        CALLGATE_TRY(tables_.calls.end_attempt(row, row.attempt, "unknown", row.ended_at));
+        CALLGATE_TRY(tables_.record(event_of_giving_up(row)));
         return {};
     }
 
     Result<void> hold_known_calls() {
         for (const CallRow& row : gap_.calls) {
-            auto there = book_.calls.by_id(row.call_id);
-            if (!there) return tl::unexpected(std::move(there.error()));
-            if (*there) continue;
+            CALLGATE_TRY_ASSIGN(auto there, tables_.calls.by_id(row.call_id));
+            if (there) continue;
             CallRow held = row;
-            held.lived_at = book_.time().lived();
-            auto inserted = book_.calls.insert(held, nullptr);
-            if (!inserted) return tl::unexpected(std::move(inserted.error()));
-            if (auto set = book_.calls.set_restored(row.call_id, number_); !set) return set;
-            auto told = book_.record(event_of_giving_up(row));
-            if (!told) return tl::unexpected(std::move(told.error()));
+            held.lived_at = tables_.time().lived();
+            CALLGATE_TRY(tables_.calls.insert(held, nullptr));
+            CALLGATE_TRY(tables_.calls.set_restored(row.call_id, number_));
+            CALLGATE_TRY(tables_.record(event_of_giving_up(row)));
             ++unknown;
         }
         return {};
@@ -205,34 +202,32 @@ private:
             query.state = state;
             query.limit = kAtOnce;
             for (bool more = true; more;) {
-                auto page = book_.approvals.page(query, book_.time().latest());
-                if (!page) return tl::unexpected(std::move(page.error()));
-                for (const Approval& one : *page) open.push_back(one.id);
-                more = page->size() == kAtOnce;
+                CALLGATE_TRY_ASSIGN(auto page, tables_.approvals.page(query, tables_.time().latest()));
+                for (const Approval& one : page) open.push_back(one.id);
+                more = page.size() == kAtOnce;
                 if (more) query.before = open.back();
             }
         }
         for (const std::string& id : open) {
             AuditEvent event = operator_event("approval.revoked", order_, "The ledger was restored.");
             event.approval_id = id;
-            auto done = clerk_.revoke(id, event);
-            if (!done) return tl::unexpected(std::move(done.error()));
-            if (*done) ++revoked;
+            CALLGATE_TRY_ASSIGN(auto done, transactions_.revoke(id, event));
+            if (done) ++revoked;
         }
         return {};
     }
 
     SqliteLedger::Engine& engine_;
-    Clerk& clerk_;
-    Book& book_;
-    const RestoreOrder& order_;
+    Transactions& transactions_;
+    Tables& tables_;
+    const RestoreRequest& order_;
     const KnownGap& gap_;
     const std::int64_t number_;
 };
 
 }  // namespace
 
-Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, const std::string& key,
+Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls, const std::string& key,
                                          const base::Sha256Digest& fingerprint, const StoredCall* standing,
                                          bool spent) {
     if (key.empty() || spent) return std::nullopt;
@@ -250,7 +245,7 @@ Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, con
                 "run again until a person has resolved it.",
             {{"call_id", base::Uuid{standing->row.call_id}.to_string()}});
     }
-    const Book::Gap& gap = book.gap();
+    const Tables::Gap& gap = tables.gap();
     if (gap.has_calls) {
         auto lost = calls.lost_call(fingerprint);
         if (!lost) return tl::unexpected(std::move(lost.error()));
@@ -262,14 +257,14 @@ Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, con
                 {{"call_id", base::Uuid{**lost}.to_string()}});
         }
     }
-    if (gap.until == base::WallTime() || gap.until <= book.time().lived()) return std::nullopt;
+    if (gap.until == base::WallTime() || gap.until <= tables.time().lived()) return std::nullopt;
     return held("The ledger was restored, and the idempotency key '" + key +
                     "' may have been used in the time that was lost: the call may have taken effect. An "
                     "operator lets keys in that are not known: callgate ledger restore --accept-new-keys.",
                 {});
 }
 
-Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& order,
+Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest& order,
                                      const WorkProgress& progress) {
     CALLGATE_FAILPOINT_RETURN("ledger.before_restore");
     if (!options.files) options.files = std::make_shared<os::RealFileOps>();
@@ -283,15 +278,14 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& 
     options.to_restore = true;
     options.watch_past = true;
     options.in_passing = true;
-    auto opened = open(std::move(options));
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    SqliteLedger& ledger = **opened;
+    CALLGATE_TRY_ASSIGN(auto opened, open(std::move(options)));
+    SqliteLedger& ledger = *opened;
     Engine& engine = *ledger.engine_;
     if (!engine.past) return no_ledger();
     const Past& past = *engine.past;
     const bool behind = past.verdict == Past::Verdict::rolled_back;
     const bool elsewhere = past.verdict == Past::Verdict::moved;
-    const bool gap_is_open = engine.book->gap().until > engine.book->time().lived();
+    const bool gap_is_open = engine.tables->gap().until > engine.tables->time().lived();
     if (order.moved && behind) return tl::unexpected(refusal_of(past, engine.question));
     const bool restores = !order.moved && (behind || elsewhere || order.anyway);
     const bool ends_gap = order.accept_new_keys && (restores || gap_is_open);
@@ -304,59 +298,52 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreOrder& 
         return refused(ErrorCode::denied, "reason_missing",
                        "Letting unknown keys run needs a reason, which goes on the record: --because TEXT.");
     }
-    auto checked = ledger.check(progress);
-    if (!checked) return checked;
-    if (!checked->at("ok").as_bool()) {
+    CALLGATE_TRY_ASSIGN(auto checked, ledger.check(progress));
+    if (!checked.at("ok").as_bool()) {
         return refused(ErrorCode::ledger_unavailable, "check_failed",
                        "The ledger is not whole, and was not changed. Restore another copy.",
-                       {{"problems", checked->at("problems")}});
+                       {{"problems", checked.at("problems")}});
     }
     KnownGap gap;
     if (restores && !order.export_file.empty()) {
-        auto read = read_gap(order.export_file, engine.chain_id(), past.end);
-        if (!read) return tl::unexpected(std::move(read.error()));
-        gap = std::move(*read);
+        CALLGATE_TRY_ASSIGN(auto read, read_gap(order.export_file, engine.chain_id(), past.end));
+        gap = std::move(read);
     }
     std::uint64_t unknown = 0;
     std::uint64_t revoked = 0;
     std::string note;
-    auto done = engine.write([&](Clerk& clerk) -> Result<bool> {
+    const auto accept = [&](Transactions& transactions) -> Result<bool> {
         if (restores) {
-            auto before = engine.database.integer_of("SELECT coalesce(max(n), 0) FROM restores");
-            if (!before) return tl::unexpected(std::move(before.error()));
-            Restoring restoring(engine, clerk, order, gap, *before + 1);
-            if (auto ran = restoring.run(); !ran) return tl::unexpected(std::move(ran.error()));
+            CALLGATE_TRY_ASSIGN(auto before,
+                                engine.database.integer_of("SELECT coalesce(max(n), 0) FROM restores"));
+            Restoring restoring(engine, transactions, order, gap, before + 1);
+            CALLGATE_TRY(restoring.run());
             unknown = restoring.unknown;
             revoked = restoring.revoked;
         } else if (order.moved) {
-            auto told = clerk.book().record(operator_event("ledger.moved", order, order.because));
-            if (!told) return tl::unexpected(std::move(told.error()));
+            CALLGATE_TRY(transactions.tables().record(operator_event("ledger.moved", order, order.because)));
         }
         if (ends_gap) {
-            if (auto ended = engine.database.execute("UPDATE restores SET gap_until = 0"); !ended)
-                return tl::unexpected(std::move(ended.error()));
-            auto told = clerk.book().record(operator_event("ledger.gap_ended", order, order.because));
-            if (!told) return tl::unexpected(std::move(told.error()));
+            CALLGATE_TRY(engine.database.execute("UPDATE restores SET gap_until = 0"));
+            CALLGATE_TRY(
+                transactions.tables().record(operator_event("ledger.gap_ended", order, order.because)));
         }
-        if (auto put = engine.put_meta("mark_dir", engine.question.mark_directory); !put)
-            return tl::unexpected(std::move(put.error()));
-        auto signed_now = engine.notary->sign(clerk.book());
-        if (!signed_now) return tl::unexpected(std::move(signed_now.error()));
-        note = std::move(*signed_now);
+        CALLGATE_TRY(engine.put_meta("mark_dir", engine.question.mark_directory));
+        CALLGATE_TRY_ASSIGN(auto signed_now, engine.checkpoints->sign(transactions.tables()));
+        note = std::move(signed_now);
         return true;
-    });
-    if (!done) return tl::unexpected(std::move(done.error()));
+    };
+    CALLGATE_TRY(engine.write(accept));
     engine.keeps_off = false;
     // An anchor's last word counts: from here on it is about the past that goes on.
     if (!engine.options.anchor_file.empty() && !note.empty()) {
         AnchorFile anchor(*engine.options.files, engine.options.anchor_file);
         if (auto taken = anchor.submit(note); !taken) return tl::unexpected(std::move(taken.error()));
     }
-    const ChainHead& head = engine.book->chain().head();
-    auto mark = HeadMark::make(*engine.options.files, *engine.options.rng, engine.question.mark_directory,
-                               engine.chain_id(), engine.question.place, past.mark.value_or(MarkRecord()),
-                               {head.size(), head.hash});
-    if (!mark) return tl::unexpected(std::move(mark.error()));
+    const ChainHead& head = engine.tables->chain().head();
+    CALLGATE_TRY(HeadMark::make(*engine.options.files, *engine.options.rng, engine.question.mark_directory,
+                                engine.chain_id(), engine.question.place, past.mark.value_or(MarkRecord()),
+                                {head.size(), head.hash}));
     if (past.mark_elsewhere)
         (void)engine.options.files->unlink(engine.question.mark_was_in + "/" + engine.chain_id());
     CALLGATE_FAILPOINT_RETURN("ledger.after_restore");

@@ -22,11 +22,11 @@
 #include <callgate/json.h>
 
 #include "ledger/call_row.h"
-#include "ledger/sqlite/book.h"
+#include "ledger/sqlite/tables.h"
 
 namespace callgate::ledger {
 
-struct RestoreOrder {
+struct RestoreRequest {
     bool moved = false;            ///< it is the newest, at another place: nothing was lost
     bool accept_new_keys = false;  ///< keys that are not known may run from now on
     bool anyway = false;           ///< though neither mark nor anchor shows that anything was lost
@@ -34,7 +34,7 @@ struct RestoreOrder {
     std::string because;           ///< and why: what shows that it is right
     std::string export_file;       ///< what `callgate audit export` has of the lost time; "": nothing
 
-    RestoreOrder() = default;
+    RestoreRequest() = default;
 };
 
 // SqliteLedger::restore() checks the ledger first, and changes nothing if it is not whole. Its report:
@@ -44,7 +44,7 @@ struct RestoreOrder {
 
 /// Why a claim of this key must not run, if what was lost in a restore is the reason. `standing`: what is
 /// under the key, or null.
-Result<std::optional<Error>> lost_in_gap(const Book& book, CallTable& calls, const std::string& key,
+Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls, const std::string& key,
                                          const base::Sha256Digest& fingerprint, const StoredCall* standing,
                                          bool spent);
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/failpoint.h"
+#include "base/try.h"
+#include "ledger/sqlite/refused.h"
 
 namespace callgate::ledger {
 
@@ -243,10 +245,6 @@ CREATE INDEX calls_restored ON calls(fingerprint) WHERE restored IS NOT NULL;
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4},
                                      {5, kVersion5}, {6, kVersion6}, {7, kVersion7}, {8, kVersion8}};
 
-tl::unexpected<Error> refused(std::string_view reason, std::string message) {
-    return fail(ErrorCode::ledger_unavailable, std::move(message), {{"reason", reason}});
-}
-
 bool is_sql_error(const Error& error) {
     const auto* reason = error.details.if_contains("reason");
     return reason != nullptr && *reason == "sqlite";
@@ -293,12 +291,10 @@ std::span<const Migration> ledger_migrations() {
 Result<void> check_identity(Database& database, std::span<const Migration> migrations) {
     const auto version = database.integer_of("PRAGMA user_version");
     if (!version) return tl::unexpected(version.error());
-    const auto application = database.integer_of("PRAGMA application_id");
-    if (!application) return tl::unexpected(application.error());
-    const auto tables = database.integer_of("SELECT count(*) FROM sqlite_schema");
-    if (!tables) return tl::unexpected(tables.error());
-    const bool empty = *tables == 0 && *version == 0 && *application == 0;
-    if (!empty && *application != kApplicationId) {
+    CALLGATE_TRY_ASSIGN(const auto application, database.integer_of("PRAGMA application_id"));
+    CALLGATE_TRY_ASSIGN(const auto tables, database.integer_of("SELECT count(*) FROM sqlite_schema"));
+    const bool empty = tables == 0 && *version == 0 && application == 0;
+    if (!empty && application != kApplicationId) {
         return refused("foreign_database",
                        "The file is a database of another program, not a ledger. Name another directory for "
                        "the ledger; this file was not touched.");
@@ -321,11 +317,10 @@ Result<void> check_identity(Database& database, std::span<const Migration> migra
 }
 
 Result<void> migrate(Database& database, std::span<const Migration> migrations, const AlsoDone& also) {
-    if (auto fit = check_identity(database, migrations); !fit) return fit;
-    const auto version = database.integer_of("PRAGMA user_version");
-    if (!version) return tl::unexpected(version.error());
+    CALLGATE_TRY(check_identity(database, migrations));
+    CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
     for (const Migration& step : migrations) {
-        if (step.version <= *version) continue;
+        if (step.version <= version) continue;
         if (auto done = apply(database, step, also); !done) return done;
     }
     return {};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "ledger/sqlite/columns.h"
 #include "tool/iso_time.h"
 
@@ -48,9 +49,8 @@ Result<SegmentRow> read(const Statement& row) {
 }
 
 Result<std::int64_t> changed_by(Database& database, std::string_view sql, std::int64_t a, std::int64_t b) {
-    auto statement = database.prepare(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
-    return statement->bind(1, a).bind(2, b).run();
+    CALLGATE_TRY_ASSIGN(auto statement, database.prepare(sql));
+    return statement.bind(1, a).bind(2, b).run();
 }
 
 }  // namespace
@@ -66,76 +66,65 @@ Object SegmentRow::to_json() const {
 }
 
 Result<std::vector<SegmentRow>> all_segments(Database& database) {
-    auto query = database.prepare(kColumns);
-    if (!query) return tl::unexpected(std::move(query.error()));
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare(kColumns));
     std::vector<SegmentRow> all;
     for (;;) {
-        auto found = query->step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return all;
-        auto row = read(*query);
-        if (!row) return tl::unexpected(std::move(row.error()));
-        all.push_back(std::move(*row));
+        CALLGATE_TRY_ASSIGN(auto found, query.step());
+        if (!found) return all;
+        CALLGATE_TRY_ASSIGN(auto row, read(query));
+        all.push_back(std::move(row));
     }
 }
 
 Result<std::optional<SegmentRow>> last_segment(Database& database) {
-    auto query = database.prepare(fmt::format("{} DESC LIMIT 1", kColumns));
-    if (!query) return tl::unexpected(std::move(query.error()));
-    auto found = query->step();
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
-    auto row = read(*query);
-    if (!row) return tl::unexpected(std::move(row.error()));
-    return std::optional(std::move(*row));
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare(fmt::format("{} DESC LIMIT 1", kColumns)));
+    CALLGATE_TRY_ASSIGN(auto found, query.step());
+    if (!found) return std::nullopt;
+    CALLGATE_TRY_ASSIGN(auto row, read(query));
+    return std::optional(std::move(row));
 }
 
 Result<void> add_segment(Database& database, const SegmentRow& segment) {
-    auto put = database.prepare(
-        "INSERT INTO audit_segments(first, last, hash, tail, path, note, key, file, bytes, sha256, "
-        "archived_at) "
-        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
-    if (!put) return tl::unexpected(std::move(put.error()));
+    CALLGATE_TRY_ASSIGN(auto put, database.prepare("INSERT INTO audit_segments(first, last, hash, tail, "
+                                                   "path, note, key, file, bytes, sha256, "
+                                                   "archived_at) "
+                                                   "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"));
     const std::string tail = joined(segment.tail);
     const std::string path = joined(segment.head.path);
-    auto done = put->bind(1, static_cast<std::int64_t>(segment.first))
-                    .bind(2, static_cast<std::int64_t>(segment.last))
-                    .bind_blob(3, segment.head.hash)
-                    .bind_blob(4, tail)
-                    .bind_blob(5, path)
-                    .bind(6, segment.head.note)
-                    .bind(7, segment.head.key)
-                    .bind(8, segment.file)
-                    .bind(9, static_cast<std::int64_t>(segment.bytes))
-                    .bind_blob(10, segment.sha256)
-                    .bind(11, micros(segment.archived_at))
-                    .run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(put.bind(1, static_cast<std::int64_t>(segment.first))
+                     .bind(2, static_cast<std::int64_t>(segment.last))
+                     .bind_blob(3, segment.head.hash)
+                     .bind_blob(4, tail)
+                     .bind_blob(5, path)
+                     .bind(6, segment.head.note)
+                     .bind(7, segment.head.key)
+                     .bind(8, segment.file)
+                     .bind(9, static_cast<std::int64_t>(segment.bytes))
+                     .bind_blob(10, segment.sha256)
+                     .bind(11, micros(segment.archived_at))
+                     .run());
     return {};
 }
 
 Result<std::int64_t> drop_archived(Database& database, std::size_t limit) {
     auto archived = database.integer_of("SELECT max(last) FROM audit_segments");
     if (!archived || *archived == 0) return archived;
-    auto first = database.integer_of("SELECT min(seq) FROM audit");
-    if (!first) return first;
+    CALLGATE_TRY_ASSIGN(auto first, database.integer_of("SELECT min(seq) FROM audit"));
     std::int64_t gone = 0;
-    if (*first != 0 && *first <= *archived) {
-        const std::int64_t last = std::min(*archived, *first + static_cast<std::int64_t>(limit) - 1);
+    if (first != 0 && first <= *archived) {
+        const std::int64_t last = std::min(*archived, first + static_cast<std::int64_t>(limit) - 1);
         for (const std::string_view sql : {"DELETE FROM audit_payloads WHERE seq >= ?1 AND seq <= ?2",
                                            "DELETE FROM audit WHERE seq >= ?1 AND seq <= ?2"}) {
-            auto done = changed_by(database, sql, *first, last);
-            if (!done) return done;
-            gone += *done;
+            CALLGATE_TRY_ASSIGN(auto done, changed_by(database, sql, first, last));
+            gone += done;
         }
     }
-    auto notes =
-        changed_by(database,
-                   "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE size < "
-                   "?1 ORDER BY size LIMIT ?2)",
-                   *archived, static_cast<std::int64_t>(limit));
-    if (!notes) return notes;
-    return gone + *notes;
+    CALLGATE_TRY_ASSIGN(auto notes, changed_by(database,
+                                               "DELETE FROM checkpoints WHERE size IN "
+                                               "(SELECT size FROM checkpoints WHERE size < "
+                                               "?1 ORDER BY size LIMIT ?2)",
+                                               *archived, static_cast<std::int64_t>(limit)));
+    return gone + notes;
 }
 
 Result<FreePages> free_pages(Database& database) {

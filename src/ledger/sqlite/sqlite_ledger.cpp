@@ -3,12 +3,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/engine.h"
 
@@ -21,13 +22,13 @@ namespace {
 template <class Request, class Answer>
 class LateJob final : public WriteJob {
 public:
-    using Carry = Result<void> (Clerk::*)(const Request&, Answer&);
+    using Carry = Result<void> (Transactions::*)(const Request&, Answer&);
 
     LateJob(Carry carry, Request request) : carry_(carry), request_(std::move(request)) {}
 
-    Result<void> apply(Clerk& clerk) override {
+    Result<void> apply(Transactions& transactions) override {
         Answer unheard;
-        return (clerk.*carry_)(request_, unheard);
+        return (transactions.*carry_)(request_, unheard);
     }
     void finish(const Error*) override {}
     std::unique_ptr<WriteJob> left_over() override {
@@ -74,12 +75,14 @@ constexpr bool kEndsSomething =
 template <class Request, class Answer>
 class ReplyJob final : public WriteJob {
 public:
-    using Carry = Result<void> (Clerk::*)(const Request&, Answer&);
+    using Carry = Result<void> (Transactions::*)(const Request&, Answer&);
 
     ReplyJob(Carry carry, Request request, Answer& reply, Waiter& waiter)
         : carry_(carry), request_(std::move(request)), reply_(&reply), waiter_(&waiter) {}
 
-    Result<void> apply(Clerk& clerk) override { return (clerk.*carry_)(request_, *reply_); }
+    Result<void> apply(Transactions& transactions) override {
+        return (transactions.*carry_)(request_, *reply_);
+    }
     bool ends_something() const override { return kEndsSomething<Request>; }
     std::size_t bytes() const override { return held_by(request_); }
     void finish(const Error* error) override {
@@ -105,7 +108,7 @@ private:
 };
 
 template <class Request, class Answer>
-Io hand_over(Writer& writer, Result<void> (Clerk::*carry)(const Request&, Answer&), Request request,
+Io hand_over(Writer& writer, Result<void> (Transactions::*carry)(const Request&, Answer&), Request request,
              Answer& reply, Waiter& waiter) {
     writer.submit(std::make_unique<ReplyJob<Request, Answer>>(carry, std::move(request), reply, waiter));
     return Io::pending;
@@ -117,10 +120,9 @@ public:
     RecordJob(AuditEvent& event, Reply& reply, Waiter& waiter)
         : event_(&event), reply_(&reply), waiter_(&waiter) {}
 
-    Result<void> apply(Clerk& clerk) override {
-        auto number = clerk.book().record(*event_);
-        if (!number) return tl::unexpected(std::move(number.error()));
-        number_ = *number;
+    Result<void> apply(Transactions& transactions) override {
+        CALLGATE_TRY_ASSIGN(auto number, transactions.tables().record(*event_));
+        number_ = number;
         return {};
     }
     void finish(const Error* error) override {
@@ -156,7 +158,7 @@ public:
     Closing& operator=(const Closing&) = delete;
 
     void close(std::unique_ptr<SqliteLedger::Engine> engine) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         std::erase_if(threads_, [](One& one) {
             if (!*one.over) return false;
             one.thread.join();
@@ -180,29 +182,22 @@ private:
     void wait() {
         std::vector<One> threads;
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             threads.swap(threads_);
         }
         for (One& one : threads) one.thread.join();
     }
 
-    std::mutex mutex_;
-    std::vector<One> threads_;
+    base::Mutex mutex_;
+    std::vector<One> threads_ CALLGATE_GUARDED_BY(mutex_);
 };
-
-template <class T>
-Result<T> flattened(Result<Result<T>> answer) {
-    if (!answer) return tl::unexpected(std::move(answer.error()));
-    return std::move(*answer);
-}
 
 }  // namespace
 
 Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) {
-    auto engine = Engine::open(std::move(options));
-    if (!engine) return tl::unexpected(std::move(engine.error()));
+    CALLGATE_TRY_ASSIGN(auto engine, Engine::open(std::move(options)));
     Closing::all();  // made after what a ledger uses at its end, so that the process ends it before that
-    return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(*engine)));
+    return std::shared_ptr<SqliteLedger>(new SqliteLedger(std::move(engine)));
 }
 
 SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
@@ -223,27 +218,28 @@ const std::string& SqliteLedger::directory() const noexcept {
 }
 
 Io SqliteLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::claim,
-                     PreparedClaim(std::move(request), engine_->book->chain(), *engine_->key), reply, waiter);
+    return hand_over(*engine_->writer, &Transactions::claim,
+                     PreparedClaim(std::move(request), engine_->tables->chain(), *engine_->key), reply,
+                     waiter);
 }
 
 Io SqliteLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::dispatch, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Transactions::dispatch, std::move(request), reply, waiter);
 }
 
 Io SqliteLedger::settle(SettleRequest request, SettleReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::settle,
-                     PreparedSettle(std::move(request), engine_->book->chain(), *engine_->key,
+    return hand_over(*engine_->writer, &Transactions::settle,
+                     PreparedSettle(std::move(request), engine_->tables->chain(), *engine_->key,
                                     engine_->options.max_record_bytes),
                      reply, waiter);
 }
 
 Io SqliteLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::conclude, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Transactions::conclude, std::move(request), reply, waiter);
 }
 
 Io SqliteLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::open_approval, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Transactions::open_approval, std::move(request), reply, waiter);
 }
 
 Io SqliteLedger::record(AuditEvent& event, Reply& reply, Waiter& waiter) {
@@ -270,7 +266,7 @@ void SqliteLedger::stop_waiting(const KeyScope& key, const Waiter& waiter) {
 }
 
 Io SqliteLedger::adopt(AdoptRequest request, AdoptReply& reply, Waiter& waiter) {
-    return hand_over(*engine_->writer, &Clerk::adopt, std::move(request), reply, waiter);
+    return hand_over(*engine_->writer, &Transactions::adopt, std::move(request), reply, waiter);
 }
 
 Io SqliteLedger::register_owner(OwnerReply& reply, Waiter&) {
@@ -279,17 +275,19 @@ Io SqliteLedger::register_owner(OwnerReply& reply, Waiter&) {
 }
 
 Result<Approval> SqliteLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
-    return flattened<Approval>(engine_->write([&](Clerk& clerk) { return clerk.vote(id, vote, event); }));
+    return flattened(
+        engine_->write([&](Transactions& transactions) { return transactions.vote(id, vote, event); }));
 }
 
 Result<Approval> SqliteLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent& event) {
-    return flattened<Approval>(engine_->write([&](Clerk& clerk) { return clerk.revoke(id, event); }));
+    return flattened(
+        engine_->write([&](Transactions& transactions) { return transactions.revoke(id, event); }));
 }
 
 Result<CallRow> SqliteLedger::resolve(const CallId& call_id, bool applied,
                                       std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event) {
-    return flattened<CallRow>(
-        engine_->write([&](Clerk& clerk) { return clerk.resolve(call_id, applied, outcome, event); }));
+    return flattened(engine_->write(
+        [&](Transactions& transactions) { return transactions.resolve(call_id, applied, outcome, event); }));
 }
 
 Result<std::vector<AuditEvent>> SqliteLedger::audit(std::string_view trace) {
@@ -309,7 +307,9 @@ Result<void> SqliteLedger::flush() {
 void SqliteLedger::owner_gone(OwnerId owner) {
     if (!engine_->remove_owner(owner)) return;
     CallId after{};
-    const auto step = [&after](Clerk& clerk) { return clerk.take_over_orphans(after, 1'000); };
+    const auto step = [&after](Transactions& transactions) {
+        return transactions.take_over_orphans(after, 1'000);
+    };
     if (engine_->writer->on_this_thread()) {
         // It cannot wait for itself; the next start, or the next claim of the key, finds what is left.
         return;

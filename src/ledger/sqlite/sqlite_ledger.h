@@ -75,7 +75,7 @@ struct SqliteOptions {
     SqliteOptions() = default;
 };
 
-struct RestoreOrder;  // restore.h
+struct RestoreRequest;  // restore.h
 
 /// What a start found and did.
 struct RecoveryReport {
@@ -100,7 +100,7 @@ public:
     SqliteLedger& operator=(const SqliteLedger&) = delete;
 
     /// Accepts a ledger that open() refuses as rolled_back or moved, and closes it again: see restore.h.
-    static Result<Object> restore(SqliteOptions options, const RestoreOrder& order,
+    static Result<Object> restore(SqliteOptions options, const RestoreRequest& order,
                                   const WorkProgress& progress = {});
 
     const RecoveryReport& recovery() const noexcept;

@@ -46,75 +46,75 @@ std::shared_ptr<SqliteLedger> open_at(const std::string& directory,
 // Starts
 
 TEST(SqliteLedger, AnOutcomeIsReplayedByTheNextProcess) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    ASSERT_FALSE(desk.open());
-    EXPECT_FALSE(desk.ledger->recovery().unclean);
-    const ClaimReply again = desk.claim(2, "k");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    ASSERT_FALSE(durable.open());
+    EXPECT_FALSE(durable.ledger->recovery().unclean);
+    const ClaimReply again = durable.claim(2, "k");
     EXPECT_EQ(again.verdict, ClaimVerdict::replay);
     ASSERT_TRUE(again.row.outcome);
     EXPECT_EQ(again.row.outcome->result.value, Value(Object{{"answer", 1}}));
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(SqliteLedger, AnApprovalAndItsVotesOutliveTheProcessAndAreUsedOnce) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.ask("ap", 1);
-    ASSERT_FALSE(desk.open());
-    ASSERT_TRUE(desk.vote("ap"));
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(desk.ledger->approval("ap")->votes.at(0).approver, "bob");
-    EXPECT_EQ(desk.claim_with("ap", 2, "k").approval, ApprovalVerdict::ok);
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(desk.claim_with("ap", 3, "k3").approval, ApprovalVerdict::consumed);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.ask("ap", 1);
+    ASSERT_FALSE(durable.open());
+    ASSERT_TRUE(durable.vote("ap"));
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(durable.ledger->approval("ap")->votes.at(0).approver, "bob");
+    EXPECT_EQ(durable.claim_with("ap", 2, "k").approval, ApprovalVerdict::ok);
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(durable.claim_with("ap", 3, "k3").approval, ApprovalVerdict::consumed);
 }
 
 TEST(SqliteLedger, ASpentKeyIsStillRefusedAfterAStart) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.clock->advance(25h);
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(desk.peek("k").verdict, ClaimVerdict::key_expired);
-    EXPECT_EQ(desk.claim(2, "k").verdict, ClaimVerdict::key_expired);
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(desk.claim(3, "k").verdict, ClaimVerdict::key_expired);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.clock->advance(25h);
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(durable.peek("k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(durable.claim(2, "k").verdict, ClaimVerdict::key_expired);
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(durable.claim(3, "k").verdict, ClaimVerdict::key_expired);
 }
 
 TEST(SqliteLedger, AClockSetBackBetweenTwoStartsNeitherFreesKeysNorKeepsApprovalsAlive) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.ask("ap", 1);
-    ASSERT_TRUE(desk.vote("ap"));
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.clock->advance(16min);
-    desk.close();
-    desk.clock->set_wall(base::ManualClock::kStart - 24h);
-    ASSERT_FALSE(desk.open());
-    EXPECT_EQ(desk.claim_with("ap", 2, "k2").approval, ApprovalVerdict::expired);
-    EXPECT_EQ(desk.claim(3, "k").verdict, ClaimVerdict::replay);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.ask("ap", 1);
+    ASSERT_TRUE(durable.vote("ap"));
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.clock->advance(16min);
+    durable.close();
+    durable.clock->set_wall(base::ManualClock::kStart - 24h);
+    ASSERT_FALSE(durable.open());
+    EXPECT_EQ(durable.claim_with("ap", 2, "k2").approval, ApprovalVerdict::expired);
+    EXPECT_EQ(durable.claim(3, "k").verdict, ClaimVerdict::replay);
 }
 
 // Crashes
 
 TEST(SqliteLedger, WhatADeadProcessHadSentBecomesByItsEffectClass) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "unsafe");
-    desk.claim(2, "tx", EffectClass::tx);
-    desk.claim(3, "keyed", EffectClass::keyed);
-    desk.claim(4, "verify", EffectClass::verify);
-    desk.claim(5, "read", EffectClass::read);
-    desk.claim(6, "");
-    desk.claim(7, "", EffectClass::verify);
-    desk.claim(8, "done");
-    desk.settle(8);
-    const auto next = open_at(left_behind(desk), desk.clock);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "unsafe");
+    durable.claim(2, "tx", EffectClass::tx);
+    durable.claim(3, "keyed", EffectClass::keyed);
+    durable.claim(4, "verify", EffectClass::verify);
+    durable.claim(5, "read", EffectClass::read);
+    durable.claim(6, "");
+    durable.claim(7, "", EffectClass::verify);
+    durable.claim(8, "done");
+    durable.settle(8);
+    const auto next = open_at(left_behind(durable), durable.clock);
     ASSERT_TRUE(next);
     const RecoveryReport& found = next->recovery();
     EXPECT_TRUE(found.unclean);
@@ -130,10 +130,10 @@ TEST(SqliteLedger, WhatADeadProcessHadSentBecomesByItsEffectClass) {
 }
 
 TEST(SqliteLedger, AStartAfterACrashIsOnTheRecordAndTheFileWasChecked) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    const auto next = open_at(left_behind(desk), desk.clock);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    const auto next = open_at(left_behind(durable), durable.clock);
     ASSERT_TRUE(next);
     const auto stats = next->stats();
     ASSERT_TRUE(stats);
@@ -145,13 +145,13 @@ TEST(SqliteLedger, AStartAfterACrashIsOnTheRecordAndTheFileWasChecked) {
 }
 
 TEST(SqliteLedger, ALargeFileIsCheckedWhileCallsGoOn) {
-    Desk desk([](SqliteOptions& options) { options.check_at_once_below = 0; });
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
+    DurableLedger durable([](SqliteOptions& options) { options.check_at_once_below = 0; });
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
     SqliteOptions options;
-    options.directory = left_behind(desk);
+    options.directory = left_behind(durable);
     options.watch_past = false;
-    options.clock = desk.clock;
+    options.clock = durable.clock;
     options.check_at_once_below = 0;
     auto next = SqliteLedger::open(std::move(options));
     ASSERT_TRUE(next);
@@ -168,15 +168,15 @@ TEST(SqliteLedger, ALargeFileIsCheckedWhileCallsGoOn) {
 
 TEST(SqliteLedger, ACheckIsRightThoughCallsEndWhileItLooks) {
     constexpr std::uint64_t kCalls = 1'000;
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    for (std::uint64_t call = 1; call <= kCalls; ++call) desk.claim(call, "k" + std::to_string(call));
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    for (std::uint64_t call = 1; call <= kCalls; ++call) durable.claim(call, "k" + std::to_string(call));
     std::uint64_t freed = 0;
-    const auto report = desk.ledger->check([&](std::uint64_t done, std::uint64_t total) {
+    const auto report = durable.ledger->check([&](std::uint64_t done, std::uint64_t total) {
         if (done != total - 1 || freed != 0) return true;
         // It reads the calls now.
         for (std::uint64_t call = 1; call <= kCalls; ++call)
-            freed += desk.settle(call, AttemptEnd::not_applied).settled.released ? 1u : 0u;
+            freed += durable.settle(call, AttemptEnd::not_applied).settled.released ? 1u : 0u;
         return true;
     });
     ASSERT_TRUE(report);
@@ -187,31 +187,31 @@ TEST(SqliteLedger, ACheckIsRightThoughCallsEndWhileItLooks) {
 // Owners
 
 TEST(SqliteLedger, ASecondOwnerIsRefusedAndToldWhoOwnsIt) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
     SqliteOptions options;
-    options.directory = desk.directory;
+    options.directory = durable.directory;
     options.while_closing = std::chrono::milliseconds(0);
     const auto second = SqliteLedger::open(std::move(options));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::ledger_unavailable);
     EXPECT_EQ(reason_of(second.error()), "ledger_owned");
     EXPECT_THAT(second.error().message, HasSubstr("pid " + std::to_string(::getpid())));
-    EXPECT_EQ(desk.claim(1, "k").verdict, ClaimVerdict::claimed) << "the owner goes on";
+    EXPECT_EQ(durable.claim(1, "k").verdict, ClaimVerdict::claimed) << "the owner goes on";
 }
 
 TEST(SqliteLedger, OneThatThisProcessIsJustClosingIsWaitedFor) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
     os::RealFileOps real;
     const auto files = std::make_shared<os::FaultyFileOps>(real);
     SqliteOptions options;
-    options.directory = desk.directory;
+    options.directory = durable.directory;
     options.files = files;
     options.while_closing = std::chrono::minutes(10);
     std::thread closes([&] {
         while (files->calls(os::FileOp::lock) == 0) std::this_thread::yield();
-        desk.close();
+        durable.close();
     });
     const auto second = SqliteLedger::open(std::move(options));
     closes.join();
@@ -219,28 +219,28 @@ TEST(SqliteLedger, OneThatThisProcessIsJustClosingIsWaitedFor) {
 }
 
 TEST(SqliteLedger, ADirectoryThatOthersMayWriteIsRefused) {
-    Desk desk;
-    std::filesystem::create_directory(desk.directory);
-    std::filesystem::permissions(desk.directory, std::filesystem::perms::all);
-    EXPECT_EQ(reason_of(desk.open()), "not_private");
-    EXPECT_FALSE(std::filesystem::exists(desk.directory + "/ledger.db"));
+    DurableLedger durable;
+    std::filesystem::create_directory(durable.directory);
+    std::filesystem::permissions(durable.directory, std::filesystem::perms::all);
+    EXPECT_EQ(reason_of(durable.open()), "not_private");
+    EXPECT_FALSE(std::filesystem::exists(durable.directory + "/ledger.db"));
 }
 
 TEST(SqliteLedger, ADirectoryOfAnotherUserIsRefusedAndItsOwnerNamed) {
     if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can give a directory away";
-    Desk desk;
-    std::filesystem::create_directory(desk.directory);
-    std::filesystem::permissions(desk.directory, std::filesystem::perms::owner_all);
-    ASSERT_EQ(::chown(desk.directory.c_str(), 12'345, 12'345), 0);
-    const auto refused = desk.open();
+    DurableLedger durable;
+    std::filesystem::create_directory(durable.directory);
+    std::filesystem::permissions(durable.directory, std::filesystem::perms::owner_all);
+    ASSERT_EQ(::chown(durable.directory.c_str(), 12'345, 12'345), 0);
+    const auto refused = durable.open();
     EXPECT_EQ(reason_of(refused), "not_private");
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->details.at("owner"), 12'345);
     EXPECT_THAT(refused->message, HasSubstr("belongs to the user 12345"));
     EXPECT_THAT(refused->message, HasSubstr("Run it as that user"));
-    EXPECT_TRUE(std::filesystem::is_empty(desk.directory));
-    ASSERT_EQ(::chown(desk.directory.c_str(), 0, 0), 0);
-    EXPECT_FALSE(desk.open());
+    EXPECT_TRUE(std::filesystem::is_empty(durable.directory));
+    ASSERT_EQ(::chown(durable.directory.c_str(), 0, 0), 0);
+    EXPECT_FALSE(durable.open());
 }
 
 TEST(SqliteLedger, NetworkFilesystemsAreKnownByTheirKind) {
@@ -251,24 +251,24 @@ TEST(SqliteLedger, NetworkFilesystemsAreKnownByTheirKind) {
 }
 
 TEST(SqliteLedger, OwnersOfEarlierStartsAreNeverTakenForThoseOfThisOne) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    const OwnerId first = desk.owner;
-    ASSERT_FALSE(desk.open());
-    EXPECT_NE(desk.owner, first);
-    ClaimRequest stale = desk.request(1, "k");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    const OwnerId first = durable.owner;
+    ASSERT_FALSE(durable.open());
+    EXPECT_NE(durable.owner, first);
+    ClaimRequest stale = durable.request(1, "k");
     stale.row.owner = first;
-    EXPECT_EQ(reason_of(desk.claim(stale).error), "owner_not_alive");
+    EXPECT_EQ(reason_of(durable.claim(stale).error), "owner_not_alive");
 }
 
 // What is in the files
 
 TEST(SqliteLedger, NothingSaidInACallIsInTheFilesInTheClear) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    ClaimRequest asked = desk.request(1, "k", EffectClass::verify);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    ClaimRequest asked = durable.request(1, "k", EffectClass::verify);
     asked.row.arguments = std::make_shared<const Value>(Object{{"text", "speak-of-the-arguments"}});
-    desk.claim(std::move(asked));
+    durable.claim(std::move(asked));
     SettleRequest told;
     told.call_id = call_id(1);
     told.attempt = 1;
@@ -280,27 +280,27 @@ TEST(SqliteLedger, NothingSaidInACallIsInTheFilesInTheClear) {
     told.events.push_back(event("tool_call.succeeded", told.call_id));
     told.events.back().detail = "speak-of-the-detail";
     SettleReply reply;
-    desk.turn.wait_for(desk.ledger->settle(std::move(told), reply, desk.turn));
+    durable.turn.wait_for(durable.ledger->settle(std::move(told), reply, durable.turn));
     OpenApprovalRequest wish;
     wish.approval.id = "ap";
     wish.approval.arguments = Object{{"text", "speak-of-the-wish"}};
     wish.approval.why = "speak-of-the-why";
     OpenApprovalReply opened;
-    desk.turn.wait_for(desk.ledger->open_approval(std::move(wish), opened, desk.turn));
-    EXPECT_EQ(desk.ledger->approval("ap")->why, "speak-of-the-why");
-    EXPECT_EQ(desk.claim(2, "k", EffectClass::verify).row.outcome->result.value, "speak-of-the-answer");
+    durable.turn.wait_for(durable.ledger->open_approval(std::move(wish), opened, durable.turn));
+    EXPECT_EQ(durable.ledger->approval("ap")->why, "speak-of-the-why");
+    EXPECT_EQ(durable.claim(2, "k", EffectClass::verify).row.outcome->result.value, "speak-of-the-answer");
     for (const char* name : {"ledger.db", "ledger.db-wal"})
-        EXPECT_THAT(content_of(desk.directory + "/" + name), Not(HasSubstr("speak-of")));
-    desk.close();
-    EXPECT_THAT(content_of(desk.directory + "/ledger.db"), Not(HasSubstr("speak-of")));
+        EXPECT_THAT(content_of(durable.directory + "/" + name), Not(HasSubstr("speak-of")));
+    durable.close();
+    EXPECT_THAT(content_of(durable.directory + "/ledger.db"), Not(HasSubstr("speak-of")));
 }
 
 TEST(SqliteLedger, ItsFilesBelongToTheirOwnerAlone) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
     for (const char* name : {"ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.key", "audit.key"}) {
-        const auto bits = std::filesystem::status(desk.directory + "/" + name).permissions();
+        const auto bits = std::filesystem::status(durable.directory + "/" + name).permissions();
         EXPECT_EQ(bits, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write) << name;
     }
 }
@@ -308,13 +308,13 @@ TEST(SqliteLedger, ItsFilesBelongToTheirOwnerAlone) {
 // The audit
 
 TEST(SqliteLedger, ReadsAreOnTheRecordInTheOrderTheyCameAndBeforeWhatCameLater) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    for (std::uint64_t call = 1; call <= 5; ++call) EXPECT_FALSE(desk.record("tool_call.succeeded", call));
-    desk.claim(6, "k");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    for (std::uint64_t call = 1; call <= 5; ++call) EXPECT_FALSE(durable.record("tool_call.succeeded", call));
+    durable.claim(6, "k");
     std::vector<std::uint64_t> calls;
     std::uint64_t last = 0;
-    for (const AuditEvent& told : must(desk.ledger->audit({}))) {
+    for (const AuditEvent& told : must(durable.ledger->audit({}))) {
         EXPECT_EQ(told.sequence, last + 1);
         last = told.sequence;
         if (told.call_id != CallId{}) calls.push_back(told.call_id[15]);
@@ -323,19 +323,19 @@ TEST(SqliteLedger, ReadsAreOnTheRecordInTheOrderTheyCameAndBeforeWhatCameLater) 
 }
 
 TEST(SqliteLedger, AStrictAuditNumbersAReadBeforeItIsAnswered) {
-    Desk desk([](SqliteOptions& options) { options.strict_audit = true; });
-    ASSERT_FALSE(desk.open());
+    DurableLedger durable([](SqliteOptions& options) { options.strict_audit = true; });
+    ASSERT_FALSE(durable.open());
     AuditEvent read = event("tool_call.succeeded", call_id(1));
     Reply reply;
-    EXPECT_EQ(desk.ledger->record(read, reply, desk.turn), Io::pending);
-    desk.turn.wait_for(Io::pending);
-    EXPECT_EQ(read.sequence, desk.ledger->audit_count());
+    EXPECT_EQ(durable.ledger->record(read, reply, durable.turn), Io::pending);
+    durable.turn.wait_for(Io::pending);
+    EXPECT_EQ(read.sequence, durable.ledger->audit_count());
 }
 
 TEST(SqliteLedger, EverySignedCheckpointReachesTheWitnessAndTheLogHoldsAgainstIt) {
-    Desk desk;
-    const std::string anchor = desk.scratch.file("anchor");
-    Desk witnessed([&](SqliteOptions& options) { options.anchor_file = anchor; });
+    DurableLedger durable;
+    const std::string anchor = durable.scratch.file("anchor");
+    DurableLedger witnessed([&](SqliteOptions& options) { options.anchor_file = anchor; });
     ASSERT_FALSE(witnessed.open());
     witnessed.claim(1, "k");
     ASSERT_TRUE(witnessed.ledger->checkpoint());
@@ -353,32 +353,32 @@ TEST(SqliteLedger, EverySignedCheckpointReachesTheWitnessAndTheLogHoldsAgainstIt
 }
 
 TEST(SqliteLedger, PayloadsAreErasedWithAnEventAndTheChainStaysWhole) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    const auto erased = desk.ledger->erase_payloads(call_id(1), "user:ada");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    const auto erased = durable.ledger->erase_payloads(call_id(1), "user:ada");
     ASSERT_TRUE(erased);
     EXPECT_EQ(*erased, 2u) << "arguments and result";
-    const auto report = verify_audit(**desk.ledger->read_audit(), {});
+    const auto report = verify_audit(**durable.ledger->read_audit(), {});
     ASSERT_TRUE(report);
     EXPECT_FALSE(report->fault) << report->summary();
     EXPECT_EQ(report->erased_payloads, 2u);
-    EXPECT_EQ(must(desk.ledger->audit({})).back().type, "audit.erased");
+    EXPECT_EQ(must(durable.ledger->audit({})).back().type, "audit.erased");
 }
 
 TEST(SqliteLedger, AChangedSigningKeyIsHandedOverInTheLog) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    const auto changed = desk.ledger->rotate_audit_key("user:ada");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    const auto changed = durable.ledger->rotate_audit_key("user:ada");
     ASSERT_TRUE(changed) << changed.error().message;
     EXPECT_NE(changed->at("key"), changed->at("old_key"));
-    desk.settle(1);
-    ASSERT_FALSE(desk.open());
-    desk.claim(2, "k2");
-    ASSERT_TRUE(desk.ledger->checkpoint());
-    const auto report = verify_audit(**desk.ledger->read_audit(), {});
+    durable.settle(1);
+    ASSERT_FALSE(durable.open());
+    durable.claim(2, "k2");
+    ASSERT_TRUE(durable.ledger->checkpoint());
+    const auto report = verify_audit(**durable.ledger->read_audit(), {});
     ASSERT_TRUE(report);
     EXPECT_FALSE(report->fault) << report->summary();
     EXPECT_EQ(Value(report->key), changed->at("key"));
@@ -387,20 +387,20 @@ TEST(SqliteLedger, AChangedSigningKeyIsHandedOverInTheLog) {
 // Care of the file
 
 TEST(SqliteLedger, ABackupMadeWhileCallsGoOnOpensAndHoldsWhatWasThere) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.claim(2, "running");
-    const std::string copy = desk.scratch.file("copy");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.claim(2, "running");
+    const std::string copy = durable.scratch.file("copy");
     std::filesystem::create_directory(copy);
     std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
-    const auto made = desk.ledger->backup(copy + "/ledger.db", {});
+    const auto made = durable.ledger->backup(copy + "/ledger.db", {});
     ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ(reason_of(desk.ledger->backup(copy + "/ledger.db", {}).error()), "file_exists");
+    EXPECT_EQ(reason_of(durable.ledger->backup(copy + "/ledger.db", {}).error()), "file_exists");
     for (const char* name : {"ledger.key", "audit.key"})
-        std::filesystem::copy_file(desk.directory + "/" + name, copy + "/" + name);
-    const auto restored = open_at(copy, desk.clock);
+        std::filesystem::copy_file(durable.directory + "/" + name, copy + "/" + name);
+    const auto restored = open_at(copy, durable.clock);
     ASSERT_TRUE(restored);
     EXPECT_EQ(restored->find(call_id(1))->state, CallState::succeeded);
     EXPECT_EQ(restored->find(call_id(2))->state, CallState::unknown) << "it was under way";
@@ -408,90 +408,91 @@ TEST(SqliteLedger, ABackupMadeWhileCallsGoOnOpensAndHoldsWhatWasThere) {
 }
 
 TEST(SqliteLedger, WhatHasExpiredIsCollectedAndItsKeyStaysSpent) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.claim(2, "lost");
-    desk.settle(2, AttemptEnd::ambiguous);
-    desk.ask("ap", 3);
-    desk.clock->advance(49h);
-    const auto collected = desk.ledger->collect();
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.claim(2, "lost");
+    durable.settle(2, AttemptEnd::ambiguous);
+    durable.ask("ap", 3);
+    durable.clock->advance(49h);
+    const auto collected = durable.ledger->collect();
     ASSERT_TRUE(collected);
     EXPECT_EQ(collected->at("collected"), 2);
-    EXPECT_FALSE(desk.ledger->approval("ap"));
-    EXPECT_EQ(desk.state_of(2), CallState::unknown) << "until somebody resolves it";
-    EXPECT_EQ(desk.claim(4, "k").verdict, ClaimVerdict::key_expired);
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_FALSE(durable.ledger->approval("ap"));
+    EXPECT_EQ(durable.state_of(2), CallState::unknown) << "until somebody resolves it";
+    EXPECT_EQ(durable.claim(4, "k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(SqliteLedger, AFileOfAnOlderVersionIsBroughtUpToDate) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k", EffectClass::keyed);
-    desk.make_older();
-    ASSERT_FALSE(desk.open(false));
-    EXPECT_EQ(desk.ledger->stats()->at("schema"), ledger_migrations().back().version);
-    EXPECT_EQ(desk.claim(2, "k", EffectClass::keyed).row.runs_as, call_id(2));
-    EXPECT_EQ(faults_of(*desk.ledger), "");
-    ASSERT_FALSE(desk.open(false)) << "once";
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k", EffectClass::keyed);
+    durable.make_older();
+    ASSERT_FALSE(durable.open(false));
+    EXPECT_EQ(durable.ledger->stats()->at("schema"), ledger_migrations().back().version);
+    EXPECT_EQ(durable.claim(2, "k", EffectClass::keyed).row.runs_as, call_id(2));
+    EXPECT_EQ(faults_of(*durable.ledger), "");
+    ASSERT_FALSE(durable.open(false)) << "once";
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(SqliteLedger, WhatHasExpiredGoesByItself) {
-    Desk desk([](SqliteOptions& options) { options.writer.chore_every = std::chrono::milliseconds(1); });
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "k");
-    desk.settle(1);
-    const auto held = [&] { return desk.ledger->stats()->at("calls").as_object().size(); };
+    DurableLedger durable(
+        [](SqliteOptions& options) { options.writer.chore_every = std::chrono::milliseconds(1); });
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    const auto held = [&] { return durable.ledger->stats()->at("calls").as_object().size(); };
     EXPECT_EQ(held(), 1u);
-    desk.clock->advance(25h);
+    durable.clock->advance(25h);
     while (held() != 0) std::this_thread::yield();
-    EXPECT_EQ(desk.claim(2, "k").verdict, ClaimVerdict::key_expired);
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    EXPECT_EQ(durable.claim(2, "k").verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(SqliteLedger, WhatNobodyTookOverInADayIsGivenUp) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    desk.claim(1, "sent", EffectClass::keyed);
-    ClaimRequest unsent = desk.request(2, "unsent", EffectClass::unsafe);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "sent", EffectClass::keyed);
+    ClaimRequest unsent = durable.request(2, "unsent", EffectClass::unsafe);
     unsent.dispatch = false;
-    desk.claim(std::move(unsent));
-    desk.ledger->owner_gone(desk.owner);
-    desk.owner = must(register_owner(*desk.ledger));
-    desk.clock->advance(23h);
-    ASSERT_TRUE(desk.ledger->collect());
-    EXPECT_EQ(desk.state_of(1), CallState::dispatched) << "the next claim of its key may go on with it";
-    desk.claim(3, "alive", EffectClass::keyed);
-    desk.clock->advance(2h);
-    ASSERT_TRUE(desk.ledger->collect());
-    EXPECT_EQ(desk.state_of(1), CallState::unknown) << "told, and a person can resolve it";
-    EXPECT_EQ(desk.claim(4, "unsent").verdict, ClaimVerdict::claimed) << "free again";
-    EXPECT_EQ(desk.state_of(3), CallState::dispatched);
-    EXPECT_EQ(faults_of(*desk.ledger), "");
+    durable.claim(std::move(unsent));
+    durable.ledger->owner_gone(durable.owner);
+    durable.owner = must(register_owner(*durable.ledger));
+    durable.clock->advance(23h);
+    ASSERT_TRUE(durable.ledger->collect());
+    EXPECT_EQ(durable.state_of(1), CallState::dispatched) << "the next claim of its key may go on with it";
+    durable.claim(3, "alive", EffectClass::keyed);
+    durable.clock->advance(2h);
+    ASSERT_TRUE(durable.ledger->collect());
+    EXPECT_EQ(durable.state_of(1), CallState::unknown) << "told, and a person can resolve it";
+    EXPECT_EQ(durable.claim(4, "unsent").verdict, ClaimVerdict::claimed) << "free again";
+    EXPECT_EQ(durable.state_of(3), CallState::dispatched);
+    EXPECT_EQ(faults_of(*durable.ledger), "");
 }
 
 TEST(SqliteLedger, ListsArePagesNewestFirst) {
-    Desk desk;
-    ASSERT_FALSE(desk.open());
-    for (std::uint64_t call = 1; call <= 5; ++call) desk.claim(call, "k" + std::to_string(call));
-    desk.settle(3);
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    for (std::uint64_t call = 1; call <= 5; ++call) durable.claim(call, "k" + std::to_string(call));
+    durable.settle(3);
     CallQuery query;
     query.limit = 2;
-    const auto first = desk.ledger->page_of_calls(query);
+    const auto first = durable.ledger->page_of_calls(query);
     ASSERT_TRUE(first);
     ASSERT_EQ(first->size(), 2u);
     EXPECT_EQ((*first)[0].call_id, call_id(5));
     query.before = base::Uuid{(*first)[1].call_id}.to_string();
     query.state = CallState::dispatched;
-    const auto second = desk.ledger->page_of_calls(query);
+    const auto second = durable.ledger->page_of_calls(query);
     ASSERT_TRUE(second);
     ASSERT_EQ(second->size(), 2u);
     EXPECT_EQ((*second)[0].call_id, call_id(2));
     EXPECT_EQ((*second)[1].call_id, call_id(1));
-    ASSERT_EQ(desk.ledger->attempts(call_id(3))->size(), 1u);
-    EXPECT_EQ(desk.ledger->attempts(call_id(3))->at(0).end, "succeeded");
+    ASSERT_EQ(durable.ledger->attempts(call_id(3))->size(), 1u);
+    EXPECT_EQ(durable.ledger->attempts(call_id(3))->at(0).end, "succeeded");
 }
 
 }  // namespace

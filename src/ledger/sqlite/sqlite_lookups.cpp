@@ -7,6 +7,7 @@
 
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
@@ -46,9 +47,8 @@ public:
         : engine_(engine), key_(key), ended_(std::move(ended)), reply_(&reply), asked_(&asked) {}
 
     Result<void> look(Reader& reader) override {
-        const auto found = reader.calls.by_key(key_);
-        if (!found) return tl::unexpected(found.error());
-        reply_->runs = *found && !is_end((*found)->row.state) && engine_.is_alive((*found)->row.owner);
+        CALLGATE_TRY_ASSIGN(const auto found, reader.calls.by_key(key_));
+        reply_->runs = found && !is_end(found->row.state) && engine_.is_alive(found->row.owner);
         return {};
     }
     void finish(const Error* error) override {
@@ -78,7 +78,7 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const std::string& key, const
                      const base::Sha256Digest& fingerprint, Reader& reader, PeekReply& reply) {
     CALLGATE_FAILPOINT_RETURN("ledger.sqlite_peek");
     // One snapshot for the row and its outcome.
-    if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
+    CALLGATE_TRY(reader.database.execute("BEGIN"));
     const auto seen = [&]() -> Result<void> {
         const base::WallTime now = engine.time->lived();
         auto found = reader.calls.by_key(hash);
@@ -88,13 +88,12 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const std::string& key, const
         if (expired) call.reset();
         bool spent = expired;
         if (!call && !spent) {
-            auto tombstone = reader.calls.is_spent(hash, now);
-            if (!tombstone) return tl::unexpected(std::move(tombstone.error()));
-            spent = *tombstone;
+            CALLGATE_TRY_ASSIGN(auto tombstone, reader.calls.is_spent(hash, now));
+            spent = tombstone;
         }
-        auto lost = lost_in_gap(*engine.book, reader.calls, key, fingerprint, call ? &*call : nullptr, spent);
-        if (!lost) return tl::unexpected(std::move(lost.error()));
-        if (*lost) return tl::unexpected(std::move(**lost));
+        CALLGATE_TRY_ASSIGN(auto lost, lost_in_gap(*engine.tables, reader.calls, key, fingerprint,
+                                                   call ? &*call : nullptr, spent));
+        if (lost) return tl::unexpected(std::move(*lost));
         reply.verdict =
             foresee_claim(Standing{call ? &call->row : nullptr, call && engine.is_alive(call->row.owner),
                                    spent, call && is_stale(call->row, *engine.time, engine.options.kept)},
@@ -142,9 +141,8 @@ Io SqliteLedger::approval_of_call(std::string call_id, ApprovalReply& reply, Wai
     return look_up(
         *engine_->lookups, reply, waiter,
         [&engine = *engine_, id = std::move(call_id)](Reader& reader, ApprovalReply& into) -> Result<void> {
-            auto found = reader.approvals.by_call(id, engine.time->latest());
-            if (!found) return tl::unexpected(std::move(found.error()));
-            into.approval = std::move(*found);
+            CALLGATE_TRY_ASSIGN(auto found, reader.approvals.by_call(id, engine.time->latest()));
+            into.approval = std::move(found);
             return {};
         });
 }
@@ -175,24 +173,20 @@ Result<std::vector<Approval>> SqliteLedger::approvals(std::optional<ApprovalStat
 }
 
 Result<Approval> SqliteLedger::approval(std::string_view id) {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    auto found = (*reader)->approvals.find(id, engine_->time->latest());
-    if (!found) return tl::unexpected(std::move(found.error()));
-    if (!*found) return nothing_under(fmt::format("approval '{}'", id));
-    return std::move(**found);
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    CALLGATE_TRY_ASSIGN(auto found, reader->approvals.find(id, engine_->time->latest()));
+    if (!found) return nothing_under(fmt::format("approval '{}'", id));
+    return std::move(*found);
 }
 
 Result<CallRow> SqliteLedger::find(const CallId& call_id) {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
     // One snapshot for the row and its outcome.
-    if (auto begun = (*reader)->database.execute("BEGIN"); !begun)
-        return tl::unexpected(std::move(begun.error()));
-    auto found = (*reader)->calls.by_id(call_id);
+    CALLGATE_TRY(reader->database.execute("BEGIN"));
+    auto found = reader->calls.by_id(call_id);
     Result<void> loaded;
-    if (found && *found) loaded = (*reader)->calls.load_outcome(**found);
-    auto ended = (*reader)->database.execute("COMMIT");
+    if (found && *found) loaded = reader->calls.load_outcome(**found);
+    auto ended = reader->database.execute("COMMIT");
     if (!found) return tl::unexpected(std::move(found.error()));
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
     if (!ended) return tl::unexpected(std::move(ended.error()));
@@ -216,17 +210,15 @@ Result<std::vector<CallRow>> SqliteLedger::list(std::optional<CallState> state) 
 Result<std::vector<CallRow>> SqliteLedger::in_doubt() {
     constexpr std::size_t kAtOnce = 1'000;
     std::vector<CallRow> found;
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
     for (CallId after{};;) {
-        auto open = (*reader)->calls.open_calls(after, kAtOnce);
-        if (!open) return tl::unexpected(std::move(open.error()));
-        for (StoredCall& call : *open) {
+        CALLGATE_TRY_ASSIGN(auto open, reader->calls.open_calls(after, kAtOnce));
+        for (StoredCall& call : open) {
             after = call.row.call_id;
             if (!call.restored && needs_probe(call.row, engine_->is_alive(call.row.owner)))
                 found.push_back(std::move(call.row));
         }
-        if (open->size() < kAtOnce) return found;
+        if (open.size() < kAtOnce) return found;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "base/ids.h"
+#include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
@@ -34,14 +35,13 @@ std::string_view name_of(SqliteLedger::Engine::Health health) {
 }
 
 Result<Object> counts_by_state(Database& database, std::string_view table) {
-    auto query = database.prepare(fmt::format("SELECT state, count(*) FROM {} GROUP BY state", table));
-    if (!query) return tl::unexpected(std::move(query.error()));
+    CALLGATE_TRY_ASSIGN(
+        auto query, database.prepare(fmt::format("SELECT state, count(*) FROM {} GROUP BY state", table)));
     Object counts;
     for (;;) {
-        auto row = query->step();
-        if (!row) return tl::unexpected(std::move(row.error()));
-        if (!*row) return counts;
-        counts[query->text(0)] = query->integer(1);
+        CALLGATE_TRY_ASSIGN(auto row, query.step());
+        if (!row) return counts;
+        counts[query.text(0)] = query.integer(1);
     }
 }
 
@@ -50,25 +50,21 @@ Result<Object> counts_by_state(Database& database, std::string_view table) {
 Result<std::vector<CallRow>> SqliteLedger::page_of_calls(const CallQuery& query) {
     std::optional<CallId> before;
     if (!query.before.empty()) {
-        const auto id = base::parse_uuid(query.before);
-        if (!id) return tl::unexpected(id.error());
-        before = id->bytes;
+        CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(query.before));
+        before = id.bytes;
     }
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    return (*reader)->calls.page(query, before);
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    return reader->calls.page(query, before);
 }
 
 Result<std::vector<AttemptRow>> SqliteLedger::attempts(const CallId& call_id) {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    return (*reader)->calls.attempts(call_id);
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    return reader->calls.attempts(call_id);
 }
 
 Result<std::vector<Approval>> SqliteLedger::page_of_approvals(const ApprovalQuery& query) {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    return (*reader)->approvals.page(query, engine_->time->latest());
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    return reader->approvals.page(query, engine_->time->latest());
 }
 
 base::WallTime SqliteLedger::approval_time() {
@@ -80,9 +76,8 @@ std::uint64_t SqliteLedger::approvals_version() {
 }
 
 Result<Object> SqliteLedger::stats() {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    Database& database = (*reader)->database;
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    Database& database = reader->database;
     auto calls = counts_by_state(database, "calls");
     if (!calls) return calls;
     auto approvals = counts_by_state(database, "approvals");
@@ -92,8 +87,7 @@ Result<Object> SqliteLedger::stats() {
     auto page_size = database.integer_of("PRAGMA page_size");
     auto version = database.integer_of("PRAGMA user_version");
     auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
-    auto audit_key = database.text_of("SELECT value FROM meta WHERE name = 'audit_key'");
-    if (!audit_key) return tl::unexpected(std::move(audit_key.error()));
+    CALLGATE_TRY_ASSIGN(auto audit_key, database.text_of("SELECT value FROM meta WHERE name = 'audit_key'"));
     for (const auto* number : {&tombstones, &pages, &page_size, &version, &signed_size}) {
         if (!*number) return tl::unexpected(number->error());
     }
@@ -109,8 +103,7 @@ Result<Object> SqliteLedger::stats() {
         {"calls", std::move(*calls)},
         {"approvals", std::move(*approvals)},
         {"tombstones", *tombstones},
-        {"audit",
-         Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}, {"key", *audit_key}}},
+        {"audit", Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}, {"key", audit_key}}},
         {"check", Object{{"state", name_of(engine_->health.load())}}},
         {"writer", Object{{"commits", counts.commits},
                           {"jobs", counts.jobs},
@@ -152,10 +145,9 @@ Result<Object> SqliteLedger::stats() {
 }
 
 Result<Object> SqliteLedger::check(const WorkProgress& progress) {
-    if (auto flushed = flush(); !flushed) return tl::unexpected(std::move(flushed.error()));
-    auto connection = engine_->open_reader();
-    if (!connection) return tl::unexpected(std::move(connection.error()));
-    Reader reader(std::move(*connection), *engine_->key);
+    CALLGATE_TRY(flush());
+    CALLGATE_TRY_ASSIGN(auto connection, engine_->open_reader());
+    Reader reader(std::move(connection), *engine_->key);
     const KeptSince since{engine_->time->lived() - engine_->options.kept.key_ttl,
                           engine_->time->latest() - engine_->options.kept.approval_ttl};
     return check_all(reader, *engine_->key, since, progress);
@@ -165,45 +157,40 @@ Result<Object> SqliteLedger::collect() {
     constexpr std::size_t kAtOnce = 500;
     std::int64_t all = 0;
     for (;;) {
-        const auto done = engine_->write([](Clerk& clerk) { return clerk.collect(kAtOnce); });
-        if (!done) return tl::unexpected(done.error());
-        all += *done;
-        if (*done == 0) break;
+        CALLGATE_TRY_ASSIGN(const auto done, engine_->write([](Transactions& transactions) {
+            return transactions.collect(kAtOnce);
+        }));
+        all += done;
+        if (done == 0) break;
     }
-    const auto tidied = tidy_archived({});
-    if (!tidied) return tl::unexpected(tidied.error());
-    return Object{{"collected", all}, {"archived_rows", *tidied}};
+    CALLGATE_TRY_ASSIGN(const auto tidied, tidy_archived({}));
+    return Object{{"collected", all}, {"archived_rows", tidied}};
 }
 
 Result<std::vector<AuditEvent>> SqliteLedger::events(const AuditSelection& which) {
     (void)flush();  // where nothing can be written, what was written can still be read
-    auto connection = engine_->open_reader();
-    if (!connection) return tl::unexpected(std::move(connection.error()));
-    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    return (*reader)->events(which);
+    CALLGATE_TRY_ASSIGN(auto connection, engine_->open_reader());
+    CALLGATE_TRY_ASSIGN(auto reader, SqliteAuditReader::make(std::move(connection), *engine_->key));
+    return reader->events(which);
 }
 
 Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
     if (auto flushed = flush(); !flushed && !engine_->writer->trouble())
         return tl::unexpected(std::move(flushed.error()));
-    auto connection = engine_->open_reader();
-    if (!connection) return tl::unexpected(std::move(connection.error()));
-    auto reader = SqliteAuditReader::make(std::move(*connection), *engine_->key);
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    (*reader)->hold(engine_->audit_readers);
-    return std::unique_ptr<AuditReader>(std::move(*reader));
+    CALLGATE_TRY_ASSIGN(auto connection, engine_->open_reader());
+    CALLGATE_TRY_ASSIGN(auto reader, SqliteAuditReader::make(std::move(connection), *engine_->key));
+    reader->hold(engine_->audit_readers);
+    return std::unique_ptr<AuditReader>(std::move(reader));
 }
 
 Result<std::string> SqliteLedger::checkpoint() {
-    auto signed_now = engine_->write([this](Clerk& clerk) { return engine_->notary->sign(clerk.book()); });
+    auto signed_now = engine_->write(
+        [this](Transactions& transactions) { return engine_->checkpoints->sign(transactions.tables()); });
     if (!signed_now) return signed_now;
     if (!signed_now->empty()) return signed_now;
-    auto reader = read_audit();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    auto latest = (*reader)->latest_checkpoint();
-    if (!latest) return tl::unexpected(std::move(latest.error()));
-    return latest->value_or(std::string());
+    CALLGATE_TRY_ASSIGN(auto reader, read_audit());
+    CALLGATE_TRY_ASSIGN(auto latest, reader->latest_checkpoint());
+    return latest.value_or(std::string());
 }
 
 Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::string_view by) {
@@ -214,14 +201,12 @@ Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::s
     facts.call_id = call_id;
     facts.principal = by;
     const AuditEvent event(facts);
-    return engine_->write([&](Clerk& clerk) -> Result<std::uint64_t> {
+    return engine_->write([&](Transactions& transactions) -> Result<std::uint64_t> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_erase");
-        auto gone = clerk.book().audit.erase(call_id);
-        if (!gone) return tl::unexpected(std::move(gone.error()));
-        auto number = clerk.book().record(event);
-        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_TRY_ASSIGN(auto gone, transactions.tables().audit.erase(call_id));
+        CALLGATE_TRY(transactions.tables().record(event));
         CALLGATE_FAILPOINT_RETURN("ledger.after_erase");
-        return static_cast<std::uint64_t>(*gone);
+        return static_cast<std::uint64_t>(gone);
     });
 }
 
@@ -230,22 +215,19 @@ std::vector<uid_t> SqliteLedger::operator_uids() {
 }
 
 Result<std::optional<std::string>> SqliteLedger::operator_key(uid_t uid) {
-    auto reader = engine_->read();
-    if (!reader) return tl::unexpected(std::move(reader.error()));
-    return OperatorTable((*reader)->database, *engine_->key).find(uid);
+    CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
+    return OperatorTable(reader->database, *engine_->key).find(uid);
 }
 
 Result<void> SqliteLedger::set_operator_key(uid_t uid, std::string_view vkey, AuditEvent& event) {
-    auto done = engine_->write([&](Clerk& clerk) -> Result<bool> {
-        auto number = clerk.book().record(event);
-        if (!number) return tl::unexpected(std::move(number.error()));
-        event.sequence = *number;
-        auto pinned = OperatorTable(clerk.book().database(), *engine_->key)
-                          .pin(uid, vkey, clerk.book().time().wall(), *number);
-        if (!pinned) return tl::unexpected(std::move(pinned.error()));
+    const auto pin = [&](Transactions& transactions) -> Result<bool> {
+        CALLGATE_TRY_ASSIGN(auto number, transactions.tables().record(event));
+        event.sequence = number;
+        CALLGATE_TRY(OperatorTable(transactions.tables().database(), *engine_->key)
+                         .pin(uid, vkey, transactions.tables().time().wall(), number));
         return true;
-    });
-    if (!done) return tl::unexpected(std::move(done.error()));
+    };
+    CALLGATE_TRY(engine_->write(pin));
     return {};
 }
 
@@ -257,32 +239,28 @@ Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {
     facts.principal = by;
     const AuditEvent event(facts);
     std::optional<AuditSigner::Rotation> rotation;
-    auto rotated = engine_->write([&](Clerk& clerk) -> Result<bool> {
+    const auto rotate = [&](Transactions& transactions) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_rotation");
         if (!rotation) {
-            auto prepared = engine_->notary->signer().prepare_rotation();
-            if (!prepared) return tl::unexpected(std::move(prepared.error()));
-            rotation = std::move(*prepared);
+            CALLGATE_TRY_ASSIGN(auto prepared, engine_->checkpoints->signer().prepare_rotation());
+            rotation = std::move(prepared);
         }
         KeyNames keys;
         keys.key = rotation->key;
         keys.old_key = rotation->old_key;
-        auto number = clerk.book().record(event, keys);
-        if (!number) return tl::unexpected(std::move(number.error()));
-        auto put = clerk.book().database().prepare(
-            "INSERT OR REPLACE INTO meta(name, value) VALUES('audit_key', ?1)");
-        if (!put) return tl::unexpected(std::move(put.error()));
-        auto done = put->bind(1, rotation->key).run();
-        if (!done) return tl::unexpected(std::move(done.error()));
-        engine_->notary->rotates();
+        CALLGATE_TRY(transactions.tables().record(event, keys));
+        CALLGATE_TRY_ASSIGN(auto put,
+                            transactions.tables().database().prepare("INSERT OR REPLACE INTO meta(name, "
+                                                                     "value) VALUES('audit_key', ?1)"));
+        CALLGATE_TRY(put.bind(1, rotation->key).run());
+        engine_->checkpoints->rotates();
         CALLGATE_FAILPOINT_RETURN("ledger.after_rotation");
         return true;
-    });
-    if (!rotated) return tl::unexpected(std::move(rotated.error()));
+    };
+    CALLGATE_TRY(engine_->write(rotate));
     // Signed by both keys at once, so that the old one is soon of no use.
-    auto note = checkpoint();
-    if (!note) return tl::unexpected(std::move(note.error()));
-    return Object{{"key", rotation->key}, {"old_key", rotation->old_key}, {"checkpoint", *note}};
+    CALLGATE_TRY_ASSIGN(auto note, checkpoint());
+    return Object{{"key", rotation->key}, {"old_key", rotation->old_key}, {"checkpoint", note}};
 }
 
 }  // namespace callgate::ledger

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
+#include "base/try.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/segment_table.h"
 
@@ -95,22 +96,20 @@ struct Kept {
 };
 
 Result<Kept> read_kept(Database& database, RowHasher& hasher, const AuditPlace& head) {
-    auto query = database.prepare("SELECT value FROM meta WHERE name = 'tally'");
-    if (!query) return tl::unexpected(std::move(query.error()));
-    auto found = query->step();
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare("SELECT value FROM meta WHERE name = 'tally'"));
+    auto found = query.step();
     if (!found) return tl::unexpected(std::move(found.error()));
     Kept kept;
     if (!*found && head.size == 0) {
-        auto whose = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-        if (!whose) return tl::unexpected(std::move(whose.error()));
-        kept.broken = !whose->empty();  // else nothing was ever written
+        CALLGATE_TRY_ASSIGN(auto whose, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+        kept.broken = !whose.empty();  // else nothing was ever written
         if (!kept.broken) return kept;
     }
-    if (!*found || query->blob(0).size() != kRecordBytes) {
+    if (!*found || query.blob(0).size() != kRecordBytes) {
         kept.why = "the tally of the rows is missing or was changed";
         return kept;
     }
-    const std::string_view record = query->blob(0);
+    const std::string_view record = query.blob(0);
     const auto mac = mac_of(hasher, record.substr(0, kBothBytes + 1), head);
     if (CRYPTO_memcmp(mac.data(), record.data() + kBothBytes + 1, mac.size()) != 0) {
         kept.why = "the tally of the rows was changed, or belongs to another time of this ledger";
@@ -124,14 +123,12 @@ Result<Kept> read_kept(Database& database, RowHasher& hasher, const AuditPlace& 
 
 Result<std::uint64_t> add_table(Database& database, RowHasher& hasher, std::string_view table, TallySum& sum,
                                 const WorkProgress& progress) {
-    auto all = database.prepare(fmt::format("SELECT * FROM {}", table));
-    if (!all) return tl::unexpected(std::move(all.error()));
+    CALLGATE_TRY_ASSIGN(auto all, database.prepare(fmt::format("SELECT * FROM {}", table)));
     for (std::uint64_t rows = 0;;) {
-        auto found = all->step();
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (!*found) return rows;
-        if (table == kNotes && !is_counted_note(all->text(0))) continue;
-        sum.add(hasher.of_row(table, all->raw()));
+        CALLGATE_TRY_ASSIGN(auto found, all.step());
+        if (!found) return rows;
+        if (table == kNotes && !is_counted_note(all.text(0))) continue;
+        sum.add(hasher.of_row(table, all.raw()));
         if (++rows % kRowsBetweenLooks == 0 && progress && !progress(rows, 0)) {
             return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
         }
@@ -143,21 +140,20 @@ Result<std::uint64_t> add_all(Database& database, RowHasher& hasher, TallySum& s
     std::uint64_t rows = 0;
     for (const std::string_view table : kTables) {
         // A file that is just being brought up to date has not all of them yet, and so no rows there.
-        auto there = database.integer_of(
-            fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '{}'", table));
-        if (!there) return tl::unexpected(std::move(there.error()));
-        if (*there == 0) continue;
-        auto added = add_table(database, hasher, table, sum, progress);
-        if (!added) return added;
-        rows += *added;
+        CALLGATE_TRY_ASSIGN(auto there,
+                            database.integer_of(fmt::format("SELECT count(*) FROM sqlite_schema "
+                                                            "WHERE type = 'table' AND name = '{}'",
+                                                            table)));
+        if (there == 0) continue;
+        CALLGATE_TRY_ASSIGN(auto added, add_table(database, hasher, table, sum, progress));
+        rows += added;
     }
     return rows;
 }
 
 Result<TallySum> sum_of_notes(Database& database, RowHasher& hasher) {
     TallySum sum;
-    auto added = add_table(database, hasher, kNotes, sum, {});
-    if (!added) return tl::unexpected(std::move(added.error()));
+    CALLGATE_TRY(add_table(database, hasher, kNotes, sum, {}));
     return sum;
 }
 
@@ -220,13 +216,11 @@ Tally::~Tally() {
 }
 
 Result<void> Tally::load(Database& database, const AuditPlace& head) {
-    auto kept = read_kept(database, hasher_, head);
-    if (!kept) return tl::unexpected(std::move(kept.error()));
-    auto notes = sum_of_notes(database, hasher_);
-    if (!notes) return tl::unexpected(std::move(notes.error()));
-    sums_ = kept->sums;
-    broken_ = kept->broken;
-    notes_add_up_ = !broken_ && *notes == sums_.notes;
+    CALLGATE_TRY_ASSIGN(auto kept, read_kept(database, hasher_, head));
+    CALLGATE_TRY_ASSIGN(auto notes, sum_of_notes(database, hasher_));
+    sums_ = kept.sums;
+    broken_ = kept.broken;
+    notes_add_up_ = !broken_ && notes == sums_.notes;
     return {};
 }
 
@@ -234,8 +228,7 @@ Result<void> Tally::begin(Database& database) {
     database_ = &database;
     sums_ = {};
     broken_ = false;
-    auto counted = add_all(database, hasher_, sums_.rows, {});
-    if (!counted) return tl::unexpected(std::move(counted.error()));
+    CALLGATE_TRY(add_all(database, hasher_, sums_.rows, {}));
     auto notes = sum_of_notes(database, hasher_);
     if (!notes) return tl::unexpected(std::move(notes.error()));
     sums_.notes = *notes;
@@ -250,17 +243,16 @@ void Tally::watch(Database& database) {
 
 Result<void> Tally::store(const AuditPlace& head) {
     if (!store_) {
-        auto made = database_->prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('tally', ?1)");
-        if (!made) return tl::unexpected(std::move(made.error()));
-        store_ = std::move(*made);
+        CALLGATE_TRY_ASSIGN(
+            auto made, database_->prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('tally', ?1)"));
+        store_ = std::move(made);
     }
     std::string record = bytes_of(sums_);
     record.push_back(broken_ ? '\1' : '\0');
     const auto mac = mac_of(hasher_, record, head);
     record.append(ledger::bytes_of(mac));
     const NotCounted own_note(*this);
-    auto done = store_.bind_blob(1, record).run();
-    if (!done) return tl::unexpected(std::move(done.error()));
+    CALLGATE_TRY(store_.bind_blob(1, record).run());
     return {};
 }
 
@@ -305,29 +297,24 @@ void Tally::change(sqlite3* connection, int operation, std::string_view table) {
 
 Result<AuditPlace> audit_place(Database& database, std::string_view chain_id) {
     AuditPlace head{0, empty_head(chain_id).hash};
-    auto last = database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
-    if (!last) return tl::unexpected(std::move(last.error()));
-    auto there = last->step();
-    if (!there) return tl::unexpected(std::move(there.error()));
-    if (*there) {
-        head.size = static_cast<std::uint64_t>(last->integer(0));
-        if (!copy_bytes(last->blob(1), head.hash)) return damaged_record("an event of the audit");
-        last->reset();
+    CALLGATE_TRY_ASSIGN(auto last, database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"));
+    CALLGATE_TRY_ASSIGN(auto there, last.step());
+    if (there) {
+        head.size = static_cast<std::uint64_t>(last.integer(0));
+        if (!copy_bytes(last.blob(1), head.hash)) return damaged_record("an event of the audit");
+        last.reset();
     } else {
-        auto segment = last_segment(database);
-        if (!segment) return tl::unexpected(std::move(segment.error()));
-        if (*segment) head = AuditPlace((*segment)->last, (*segment)->head.hash);
+        CALLGATE_TRY_ASSIGN(auto segment, last_segment(database));
+        if (segment) head = AuditPlace(segment->last, segment->head.hash);
     }
     return head;
 }
 
 Result<Recount> recount(Database& database, const base::SealKey& key, const WorkProgress& progress) {
-    auto chain_id = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-    if (!chain_id) return tl::unexpected(std::move(chain_id.error()));
-    RowHasher hasher(key, *chain_id);
-    const auto head = audit_place(database, *chain_id);
-    if (!head) return tl::unexpected(head.error());
-    auto kept = read_kept(database, hasher, *head);
+    CALLGATE_TRY_ASSIGN(auto chain_id, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+    RowHasher hasher(key, chain_id);
+    CALLGATE_TRY_ASSIGN(const auto head, audit_place(database, chain_id));
+    auto kept = read_kept(database, hasher, head);
     if (!kept) return tl::unexpected(std::move(kept.error()));
     TallySum now;
     auto rows = add_all(database, hasher, now, progress);

@@ -256,15 +256,15 @@ TEST_F(Tampered, ALedgerCannotBeSetBackToAVersionWithoutATally) {
 }
 
 TEST(TamperedUpgrade, NorOneThatWasUpgraded) {
-    testing::Desk desk;
-    ASSERT_FALSE(desk.open(false));
-    desk.claim(1, "k");
-    desk.settle(1);
-    desk.make_older();
-    ASSERT_FALSE(desk.open(false));
-    desk.close();
-    desk.set_in_file(std::string("UPDATE calls SET key_hash = NULL;") + testing::kBackToVersion1);
-    EXPECT_EQ(testing::reason_of(desk.open(false)), "tampered");
+    testing::DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    durable.claim(1, "k");
+    durable.settle(1);
+    durable.make_older();
+    ASSERT_FALSE(durable.open(false));
+    durable.close();
+    durable.set_in_file(std::string("UPDATE calls SET key_hash = NULL;") + testing::kBackToVersion1);
+    EXPECT_EQ(testing::reason_of(durable.open(false)), "tampered");
 }
 
 TEST_F(Tampered, ACheckSaysHowMuchItLookedAt) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,8 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/mutex.h"
+#include "base/try.h"
 #include "ledger/digest.h"
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 namespace callgate::ledger {
 
@@ -30,7 +31,7 @@ public:
     Step(Database& connection, const WorkProgress& progress)
         : connection_(connection),
           progress_(progress),
-          overseer_(connection.raw(), [this] { return goes_on(); }) {
+          interrupter_(connection.raw(), [this] { return goes_on(); }) {
         const auto stop = [](void* self) { return static_cast<Step*>(self)->goes_on() ? 0 : 1; };
         sqlite3_progress_handler(connection.raw(), kInstructions, stop, this);
     }
@@ -47,7 +48,7 @@ private:
 
     // Two threads ask, and whoever waits is told by one at a time.
     bool goes_on() {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (!stopped_ && progress_ && !progress_(done_, kParts)) stopped_ = true;
         return !stopped_;
     }
@@ -56,8 +57,8 @@ private:
     const WorkProgress& progress_;
     std::atomic<std::uint64_t> done_{0};
     std::atomic<bool> stopped_{false};
-    std::mutex mutex_;
-    Overseer overseer_;  // goes first
+    base::Mutex mutex_;
+    CheckInterrupter interrupter_;  // goes first
 };
 
 /// Every call, outcome and approval can be read, and is found under its own key.
@@ -65,10 +66,9 @@ Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) 
     constexpr std::size_t kAtOnce = 1'000;
     for (CallId after{}; !step.stopped();) {
         // One snapshot for the calls and what belongs to them: they go on meanwhile.
-        if (auto begun = reader.database.execute("BEGIN"); !begun) return begun;
-        auto calls = reader.calls.all_calls(after, kAtOnce);
-        if (!calls) return tl::unexpected(std::move(calls.error()));
-        for (StoredCall& call : *calls) {
+        CALLGATE_TRY(reader.database.execute("BEGIN"));
+        CALLGATE_TRY_ASSIGN(auto calls, reader.calls.all_calls(after, kAtOnce));
+        for (StoredCall& call : calls) {
             after = call.row.call_id;
             const std::string id = base::Uuid{after}.to_string();
             if (auto loaded = reader.calls.load_outcome(call); !loaded)
@@ -78,16 +78,15 @@ Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) 
             if (!found || !*found || (*found)->row.call_id != after)
                 problems.emplace_back(fmt::format("call {} is not found under its key", id));
         }
-        if (auto ended = reader.database.execute("COMMIT"); !ended) return ended;
-        if (calls->size() < kAtOnce) break;
+        CALLGATE_TRY(reader.database.execute("COMMIT"));
+        if (calls.size() < kAtOnce) break;
     }
     ApprovalQuery query;
     query.limit = kAtOnce;
     while (!step.stopped()) {
-        auto approvals = reader.approvals.page(query, kAsWritten);
-        if (!approvals) return tl::unexpected(std::move(approvals.error()));
-        if (approvals->size() < kAtOnce) break;
-        query.before = approvals->back().id;
+        CALLGATE_TRY_ASSIGN(auto approvals, reader.approvals.page(query, kAsWritten));
+        if (approvals.size() < kAtOnce) break;
+        query.before = approvals.back().id;
     }
     return {};
 }
@@ -108,9 +107,8 @@ Result<Object> check_all(Reader& reader, const base::SealKey& key, const KeptSin
         if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
     }
     const auto count = [&](std::string_view what, std::string_view sql) -> Result<void> {
-        auto found = reader.database.integer_of(sql);
-        if (!found) return tl::unexpected(std::move(found.error()));
-        if (*found != 0) problems.emplace_back(fmt::format("{}: {}", what, *found));
+        CALLGATE_TRY_ASSIGN(auto found, reader.database.integer_of(sql));
+        if (found != 0) problems.emplace_back(fmt::format("{}: {}", what, found));
         return {};
     };
     constexpr std::pair<std::string_view, std::string_view> kRules[] = {

@@ -6,6 +6,8 @@
 
 #include "base/failpoint.h"
 #include "base/thread_role.h"
+#include "base/try.h"
+#include "ledger/sqlite/audit_checkpoints.h"
 
 namespace callgate::ledger {
 
@@ -13,7 +15,8 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr std::chrono::milliseconds kMoreToDo{50};
-constexpr std::size_t kFew = 3;  // jobs in a commit: told here; for one caller the bell would be a detour
+constexpr std::size_t kFew =
+    3;  // jobs in a commit: told here; for one caller another thread would be a detour
 
 std::string_view reason_of(const Error& error) noexcept {
     const auto* found = error.details.if_contains("reason");
@@ -66,10 +69,9 @@ public:
     ChoreJob(const Writer::Chore& chore, std::function<void()> on_more)
         : chore_(chore), on_more_(std::move(on_more)) {}
 
-    Result<void> apply(Clerk& clerk) override {
-        auto more = chore_(clerk);
-        if (!more) return tl::unexpected(std::move(more.error()));
-        more_ = *more;
+    Result<void> apply(Transactions& transactions) override {
+        CALLGATE_TRY_ASSIGN(auto more, chore_(transactions));
+        more_ = more;
         return {};
     }
     void finish(const Error* error) override {
@@ -84,18 +86,19 @@ private:
 
 }  // namespace
 
-Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion, Chore chore)
-    : clerk_(clerk),
+Writer::Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
+               AuditCheckpoints* checkpoints, Chore chore)
+    : transactions_(transactions),
       options_(with_watch(std::move(options))),
       on_commit_(std::move(on_commit)),
       chore_(std::move(chore)),
-      companion_(companion),
+      checkpoints_(checkpoints),
       chore_due_(std::chrono::steady_clock::now() + options_.chore_every) {
     sqlite3_wal_hook(
-        clerk_.book().database().raw(),
+        transactions_.tables().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
             auto& writer = *static_cast<Writer*>(self);
-            const std::lock_guard lock(writer.mutex_);
+            const base::MutexLock lock(writer.mutex_);
             writer.counts_.wal_pages = pages;
             return SQLITE_OK;
         },
@@ -105,12 +108,12 @@ Writer::Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companio
 
 Writer::~Writer() {
     stop();
-    sqlite3_wal_hook(clerk_.book().database().raw(), nullptr, nullptr);
+    sqlite3_wal_hook(transactions_.tables().database().raw(), nullptr, nullptr);
 }
 
 void Writer::stop() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         wanted_.notify_one();
     }
@@ -121,7 +124,7 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
     std::optional<Error> refused;
     const std::size_t bytes = job->bytes();
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         refused = why_not(*job, bytes);
         if (refused) {
             ++counts_.refused;
@@ -136,7 +139,6 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
     return false;
 }
 
-// With the lock held.
 std::optional<Error> Writer::why_not(const WriteJob& job, std::size_t bytes) const {
     if (ended_) return trouble_;
     if (stopping_) return closing();
@@ -175,7 +177,7 @@ bool Writer::end_work() noexcept {
 }
 
 Result<bool> Writer::note(AuditEvent& event) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto since = hung_for()) [[unlikely]]
         return tl::unexpected(disk_hung(*since));
     if (trouble_) [[unlikely]]
@@ -194,14 +196,14 @@ Result<bool> Writer::note(AuditEvent& event) {
 }
 
 std::optional<Error> Writer::trouble() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (trouble_) return trouble_;
     if (const auto since = hung_for()) return disk_hung(*since);
     return std::nullopt;
 }
 
 Writer::Counts Writer::counts() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Counts counts = counts_;
     counts.waiting = waiting_.size();
     counts.waiting_bytes = waiting_bytes_;
@@ -215,15 +217,15 @@ std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_cloc
     if (trouble_) return now + options_.retry_when_full;
     if (chore_) turn = chore_due_;
     if (events_since_) turn = std::min(turn, *events_since_ + options_.batch_delay);
-    if (companion_ != nullptr) {
-        if (const auto wait = companion_->wakes_in()) turn = std::min(turn, now + *wait);
+    if (checkpoints_ != nullptr) {
+        if (const auto wait = checkpoints_->wakes_in()) turn = std::min(turn, now + *wait);
     }
     return turn;
 }
 
 void Writer::run() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         bool due = false;
         while (waiting_.empty() && !stopping_ && !due) {
@@ -252,7 +254,7 @@ void Writer::run() {
         if (chore_ && !trouble_ && !stopping_ && chore_due_ <= now) {
             chore_due_ = now + options_.chore_every;
             jobs.push_back(std::make_unique<ChoreJob>(chore_, [this] {
-                const std::lock_guard guard(mutex_);
+                const base::MutexLock guard(mutex_);
                 chore_due_ = std::min(chore_due_, std::chrono::steady_clock::now() + kMoreToDo);
             }));
         }
@@ -279,10 +281,10 @@ void Writer::commit(Jobs& jobs) {
         std::size_t culprit = kNone;
         const auto done = attempt(jobs, culprit);
         if (done) break;
-        Book& book = clerk_.book();
-        if (book.database().in_transaction()) (void)book.database().execute("ROLLBACK");
-        book.undo();
-        if (companion_ != nullptr) companion_->committed(false);
+        Tables& tables = transactions_.tables();
+        if (tables.database().in_transaction()) (void)tables.database().execute("ROLLBACK");
+        tables.undo();
+        if (checkpoints_ != nullptr) checkpoints_->committed(false);
         if (culprit == kNone || concerns_the_disk(done.error()) || ends_all(done.error())) {
             failed(jobs, done.error());
             return;
@@ -290,10 +292,10 @@ void Writer::commit(Jobs& jobs) {
         jobs[culprit]->finish(&done.error());
         jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(culprit));
     }
-    if (companion_ != nullptr) companion_->committed(true);
-    Book::News news = std::exchange(clerk_.book().news(), {});
+    if (checkpoints_ != nullptr) checkpoints_->committed(true);
+    Tables::Notifications notifications = std::exchange(transactions_.tables().notifications(), {});
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         set_trouble(std::nullopt);
         ++counts_.commits;
         last_batch_ = jobs.size();
@@ -302,9 +304,9 @@ void Writer::commit(Jobs& jobs) {
         counts_.largest_batch = std::max<std::uint64_t>(counts_.largest_batch, jobs.size());
     }
     taken_count_ = 0;
-    if (on_commit_) on_commit_(std::move(news));
+    if (on_commit_) on_commit_(std::move(notifications));
     if (jobs.size() > kFew) {
-        bell_.ring(std::move(jobs));
+        notifier_.notify(std::move(jobs));
     } else {
         for (auto& job : jobs) job->finish(nullptr);
     }
@@ -312,38 +314,35 @@ void Writer::commit(Jobs& jobs) {
 }
 
 std::optional<Error> Writer::ended() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return ended_ ? trouble_ : std::nullopt;
 }
 
 Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
-    Book& book = clerk_.book();
-    book.begin();
+    Tables& tables = transactions_.tables();
+    tables.begin();
     CALLGATE_FAILPOINT_RETURN("ledger.before_begin");
-    if (auto begun = book.start_transaction(); !begun) return begun;
+    CALLGATE_TRY(tables.start_transaction());
     if (jobs.empty() && taken_count_ == 0 && trouble()) {
         // Only something written shows whether there is room again.
-        auto written = book.database().execute(
-            "INSERT OR REPLACE INTO meta(name, value) VALUES('probe', hex(randomblob(8)))");
-        if (!written) return written;
+        CALLGATE_TRY(
+            tables.database().execute("INSERT OR REPLACE INTO meta(name, value) "
+                                      "VALUES('probe', hex(randomblob(8)))"));
     }
     for (std::size_t i = 0; i < taken_count_; ++i) {
-        auto number = book.record(taken_[i].facts());
-        if (!number) return tl::unexpected(std::move(number.error()));
+        CALLGATE_TRY(tables.record(taken_[i].facts()));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        if (auto applied = jobs[i]->apply(clerk_); !applied) {
+        if (auto applied = jobs[i]->apply(transactions_); !applied) {
             culprit = i;
             return applied;
         }
     }
-    if (companion_ != nullptr) {
-        if (auto ready = companion_->before_commit(clerk_); !ready) return ready;
-    }
-    if (auto stored = book.store_end(); !stored) return stored;
+    if (checkpoints_ != nullptr) CALLGATE_TRY(checkpoints_->before_commit(transactions_.tables()));
+    CALLGATE_TRY(tables.store_end());
     CALLGATE_FAILPOINT_RETURN("ledger.before_commit");
-    if (auto done = book.commit(); !done) return done;
-    book.committed();
+    CALLGATE_TRY(tables.commit());
+    tables.committed();
     if (const auto action = CALLGATE_FAILPOINT_ACTION("ledger.after_commit")) {
         // It is on the disk, and the writer does not know: as after a failed sync.
         Error error = base::injected_error("ledger.after_commit", *action);
@@ -358,7 +357,7 @@ void Writer::failed(Jobs& jobs, const Error& error) {
     const bool ends = over || ends_all(error);
     const Error told = ends && !over ? stopped_for_good(error) : error;
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         set_trouble(told);
         ended_ = ends;
         counts_.refused += jobs.size();
@@ -379,19 +378,19 @@ void Writer::set_trouble(std::optional<Error> what) {
 // The write-ahead log is moved into the file while nobody waits for us.
 void Writer::tend_wal() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (ended_ || counts_.wal_pages < options_.checkpoint_pages) return;
         const bool busy = !waiting_.empty() || last_batch_ > kFew;
         if (busy && counts_.wal_pages < options_.checkpoint_pages_max) return;
     }
-    sqlite3* raw = clerk_.book().database().raw();
-    clerk_.book().log_moved();
+    sqlite3* raw = transactions_.tables().database().raw();
+    transactions_.tables().log_moved();
     int code = SQLITE_OK;
     if (CALLGATE_FAILPOINT_ACTION("ledger.before_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
     if (code == SQLITE_OK)
         code = sqlite3_wal_checkpoint_v2(raw, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (CALLGATE_FAILPOINT_ACTION("ledger.after_wal_checkpoint")) code = SQLITE_IOERR_FSYNC;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     counts_.wal_pages = 0;
     ++counts_.wal_checkpoints;
     if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return;

@@ -15,19 +15,17 @@
 // has come back; how calls under way have ended is taken, and written then. What waits is bounded, in number
 // and bytes.
 //
-// Threads: may be used from any thread. finish() of a job runs on the writer's thread or the bell's and must
-// be quick.
+// Threads: may be used from any thread. finish() of a job runs on the writer's thread or the notifier's and
+// must be quick.
 #pragma once
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -35,18 +33,21 @@
 #include <callgate/observer.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "ledger/packed_event.h"
-#include "ledger/sqlite/bell.h"
-#include "ledger/sqlite/clerk.h"
+#include "ledger/sqlite/transactions.h"
+#include "ledger/sqlite/waiter_notifier.h"
 
 namespace callgate::ledger {
+
+class AuditCheckpoints;
 
 /// Something to be written as a whole.
 class WriteJob {
 public:
     virtual ~WriteJob() = default;
     /// Inside the transaction; run again from the start if that has to begin anew.
-    virtual Result<void> apply(Clerk& clerk) = 0;
+    virtual Result<void> apply(Transactions& transactions) = 0;
     /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
     virtual void finish(const Error* error) = 0;
     /// It tells how something ended that is on the record already: never refused because too much waits.
@@ -78,22 +79,13 @@ struct WriterOptions {
 class Writer {
 public:
     /// Told on the writer's thread after each commit, before the jobs are.
-    using OnCommit = std::function<void(Book::News&& news)>;
-    /// What the writer does in each transaction that has something new on the record, before it commits
-    /// (signed checkpoints), and how long until it wants to be asked though nothing happened.
-    class Companion {
-    public:
-        virtual ~Companion() = default;
-        virtual Result<void> before_commit(Clerk& clerk) = 0;
-        virtual void committed(bool done) = 0;
-        virtual std::optional<std::chrono::nanoseconds> wakes_in() = 0;
-    };
-
-    /// What is given must outlive this. `chore` is done every `chore_every`, and again a moment later while
-    /// it says that there is more to do; if it fails, nothing else does.
-    using Chore = std::function<Result<bool>(Clerk&)>;
-    Writer(Clerk& clerk, WriterOptions options, OnCommit on_commit, Companion* companion = nullptr,
-           Chore chore = nullptr);
+    using OnCommit = std::function<void(Tables::Notifications&& notifications)>;
+    /// What is given must outlive this. `checkpoints` is asked before each commit; null: nothing is signed.
+    /// `chore` is done every `chore_every`, and again a moment later while it says that there is more to do;
+    /// if it fails, nothing else does.
+    using Chore = std::function<Result<bool>(Transactions&)>;
+    Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
+           AuditCheckpoints* checkpoints = nullptr, Chore chore = nullptr);
     ~Writer();
 
     /// False: refused, and finish() has been called with the reason.
@@ -109,7 +101,7 @@ public:
     std::optional<std::chrono::nanoseconds> hung_for() const noexcept;
     /// On one of its threads, which must not wait for it.
     bool on_this_thread() const noexcept {
-        return thread_.get_id() == std::this_thread::get_id() || bell_.on_this_thread();
+        return thread_.get_id() == std::this_thread::get_id() || notifier_.on_this_thread();
     }
 
     /// Writes what waits, then ends. Further jobs are refused.
@@ -138,44 +130,45 @@ private:
     Result<void> attempt(Jobs& jobs, std::size_t& culprit);
     void failed(Jobs& jobs, const Error& error);
     std::optional<Error> ended() const;
-    std::optional<Error> why_not(const WriteJob& job, std::size_t bytes) const;
+    std::optional<Error> why_not(const WriteJob& job, std::size_t bytes) const CALLGATE_REQUIRES(mutex_);
     void begin_work() noexcept;
     bool end_work() noexcept;
-    void set_trouble(std::optional<Error> what);
+    void set_trouble(std::optional<Error> what) CALLGATE_REQUIRES(mutex_);
     void tend_wal();
-    std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now);
+    std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point now)
+        CALLGATE_REQUIRES(mutex_);
 
     std::int64_t nanoseconds_now() const noexcept;
 
     static constexpr std::int64_t kNotAtWork = std::numeric_limits<std::int64_t>::min();
 
-    Clerk& clerk_;
+    Transactions& transactions_;
     const WriterOptions options_;
     const OnCommit on_commit_;
     const Chore chore_;
-    Companion* const companion_;
+    AuditCheckpoints* const checkpoints_;
 
-    mutable std::mutex mutex_;
-    std::condition_variable wanted_;
-    Jobs waiting_;
-    Events events_;                // slots are kept for the next batch
-    std::size_t event_count_ = 0;  // of them in use
-    std::optional<std::chrono::steady_clock::time_point> events_since_;
-    std::chrono::steady_clock::time_point chore_due_;
-    bool asleep_ = false;
-    std::size_t waiting_bytes_ = 0;
-    std::atomic<std::int64_t> at_work_since_{kNotAtWork};  // nanoseconds of the watch
-    std::size_t last_batch_ = 0;                           // jobs in the last commit
-    bool stopping_ = false;
-    std::optional<Error> trouble_;
+    mutable base::Mutex mutex_;
+    base::CondVar wanted_;
+    Jobs waiting_ CALLGATE_GUARDED_BY(mutex_);
+    Events events_ CALLGATE_GUARDED_BY(mutex_);                // slots are kept for the next batch
+    std::size_t event_count_ CALLGATE_GUARDED_BY(mutex_) = 0;  // of them in use
+    std::optional<std::chrono::steady_clock::time_point> events_since_ CALLGATE_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point chore_due_ CALLGATE_GUARDED_BY(mutex_);
+    bool asleep_ CALLGATE_GUARDED_BY(mutex_) = false;
+    std::size_t waiting_bytes_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::atomic<std::int64_t> at_work_since_{kNotAtWork};     // nanoseconds of the watch
+    std::size_t last_batch_ CALLGATE_GUARDED_BY(mutex_) = 0;  // jobs in the last commit
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
+    std::optional<Error> trouble_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<bool> troubled_{false};
-    bool ended_ = false;  // by a failed sync: for good
-    Counts counts_;
+    bool ended_ CALLGATE_GUARDED_BY(mutex_) = false;  // by a failed sync: for good
+    Counts counts_ CALLGATE_GUARDED_BY(mutex_);
 
     Jobs left_over_;  // the writer's own, like the following
     Events taken_;
     std::size_t taken_count_ = 0;
-    Bell bell_;
+    WaiterNotifier notifier_;
     std::thread thread_;
 };
 

@@ -22,25 +22,30 @@
 
 #include "base/sha256.h"
 #include "ledger/approval_rules.h"
+#include "ledger/row_store.h"
 
 namespace callgate::ledger {
 
-class ApprovalBook {
+class ApprovalRows {
 public:
-    ApprovalBook(std::size_t max_approvals, OpenApprovalLimits open, std::chrono::nanoseconds kept)
+    ApprovalRows(std::size_t max_approvals, OpenApprovalLimits open, std::chrono::nanoseconds kept)
         : max_approvals_(max_approvals), limits_(open), kept_(kept) {}
 
-    struct Opened {
-        const Approval* approval;
-        bool joined;
-        const Approval* superseded = nullptr;  ///< the one whose place it took
-    };
-    /// The open one for the same request, or a new one, which supersedes an open one that is bound
-    /// otherwise. `lifetime` is at most 24 hours. ledger_unavailable {reason: approvals_full}, rate_limited
-    /// {reason: approvals_full_for_principal, approvals_full_for_tenant}, internal {reason: bad_approval_id}.
-    Result<Opened> open(Approval approval, const base::Sha256Digest& fingerprint,
-                        std::chrono::milliseconds lifetime, ApprovalTime now);
+    const OpenApprovalLimits& open_limits() const noexcept { return limits_; }
+    std::size_t max_approvals() const noexcept { return max_approvals_; }
 
+    /// Makes room for one more. False: all can still be used, and there are as many as there may be.
+    bool make_room(ApprovalTime now);
+    /// Its id must be new. Of two for the same request the later is found.
+    void insert(const Approval& approval, const base::Sha256Digest& fingerprint);
+    /// The call is found under the approval, too.
+    void join(std::string_view call_id, std::string_view approval_id);
+    bool contains(std::string_view id) const { return by_id_.contains(id); }
+    /// How many are open for the tenant and its requester. Zeros while no limit can be reached.
+    RowStore::OpenCount count_open(const Approval& asked, ApprovalTime now) const;
+
+    /// As written, whether or not it has expired.
+    Approval* find(std::string_view id);
     Approval* find(std::string_view id, ApprovalTime now);
     Approval* by_call(std::string_view call_id, ApprovalTime now);
     Approval* open_for(std::string_view tenant, std::string_view requester,
@@ -58,8 +63,6 @@ private:
     };
     using Place = std::list<Entry>::iterator;
 
-    bool make_room(ApprovalTime now);
-    Result<void> check_share(const Approval& approval, ApprovalTime now) const;
     Place remove(Place place);
     void add_call(Place place, std::string_view call_id);
 

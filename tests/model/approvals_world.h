@@ -1,8 +1,8 @@
-// The desk: an agent asks, people vote, rules are reloaded, time passes, and what was approved is used.
+// Approvals: an agent asks, people vote, rules are reloaded, time passes, and what was approved is used.
 //
-// Two approvals at a time, three people (one of them the agent under another name), two versions of the rules.
-// Every step of an approval is a function of approval_rules.h on an Approval; beside it stands what really was
-// said, by which each use is judged.
+// Two approvals at a time, three people (one of them the agent under another name), two versions of the
+// rules. A vote, a withdrawal and a use are the ledger's procedures (ledger/procedures.h) over one approval;
+// beside it stands what really was said, by which each use is judged.
 //
 // Threads: none.
 #pragma once
@@ -14,10 +14,11 @@
 #include <callgate/approvals.h>
 
 #include "explore.h"
+#include "model_rows.h"
 
 namespace callgate::model {
 
-struct DeskSettings {
+struct ApprovalsSettings {
     enum class Mutant : std::uint8_t {
         none,
         clockless,  ///< the rules do not hear that time passes
@@ -28,9 +29,9 @@ struct DeskSettings {
     Mutant mutant = Mutant::none;
 };
 
-class DeskWorld {
+class ApprovalsWorld {
 public:
-    explicit DeskWorld(const DeskSettings& settings) : settings_(settings) {}
+    explicit ApprovalsWorld(const ApprovalsSettings& settings) : settings_(settings) {}
 
     static constexpr int kMoves = 2 + 2 * 10;
     bool apply(int move);
@@ -38,7 +39,7 @@ public:
     const std::string& violation() const noexcept { return violation_; }
 
     std::uint64_t pack() const;
-    static DeskWorld unpack(std::uint64_t packed, const DeskSettings& settings);
+    static ApprovalsWorld unpack(std::uint64_t packed, const ApprovalsSettings& settings);
 
 private:
     /// An approval, and what is true of it.
@@ -58,11 +59,13 @@ private:
     }
     Approval approval_of(const Slot& slot) const;
     std::chrono::system_clock::time_point now(const Slot& slot) const;
+    ModelRows rows_of(const Slot& slot) const;
     bool ask();
     bool vote(Slot& slot, int person, bool yes);
+    bool withdraw(Slot& slot);
     bool use(Slot& slot, bool same_call);
 
-    DeskSettings settings_;
+    ApprovalsSettings settings_;
     std::uint8_t rules_ = 0;
     std::array<Slot, 2> slots_;
     std::string violation_;

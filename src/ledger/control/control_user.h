@@ -12,7 +12,7 @@
 
 namespace callgate::ledger {
 
-struct Asker {
+struct ControlUser {
     std::string name;  ///< "user:ada", or "uid:1000" where the system has no name for it
     uid_t uid = 0;
     pid_t pid = 0;
@@ -20,16 +20,16 @@ struct Asker {
     /// The process runs as them, or they are root: what it writes for them they could write themselves.
     bool may_make_files = false;
 
-    Asker() = default;
+    ControlUser() = default;
 };
 
-Asker asker_of(const os::PeerCredentials& peer, bool is_owner);
+ControlUser control_user_of(const os::PeerCredentials& peer, bool is_owner);
 /// Who runs this program: its real user, who owns what they can open.
-Asker this_process();
+ControlUser this_process();
 /// The name of the user whose files this process makes.
 std::string this_process_runs_as();
 
 /// A person's words with who they came from: "looks right (uid 1000, pid 4242)".
-std::string with_origin(std::string_view words, const Asker& asker);
+std::string with_origin(std::string_view words, const ControlUser& user);
 
 }  // namespace callgate::ledger

@@ -13,34 +13,36 @@
 
 #include "ledger/audit/signer.h"
 #include "ledger/ledger_time.h"
-#include "ledger/sqlite/writer.h"
+#include "ledger/sqlite/tables.h"
 
 namespace callgate::ledger {
 
-class Notary final : public Writer::Companion {
+class AuditCheckpoints {
 public:
     /// After a checkpoint is on the disk: for those who keep a copy elsewhere. Must be quick.
     using OnCheckpoint = std::function<void(const std::string& note, std::uint64_t size)>;
 
     /// `time` must outlive this.
-    Notary(AuditSigner signer, std::uint64_t signed_size, const LedgerTime& time)
+    AuditCheckpoints(AuditSigner signer, std::uint64_t signed_size, const LedgerTime& time)
         : signer_(std::move(signer)), signed_size_(signed_size), watch_(time) {}
 
     /// So long is the log on the disk: what is unsigned of it is signed when its time has come.
     void found(std::uint64_t size) noexcept { seen_size_ = size; }
 
-    Result<void> before_commit(Clerk& clerk) override;
-    void committed(bool done) override;
-    std::optional<std::chrono::nanoseconds> wakes_in() override;
+    /// Inside each transaction that has something new on the record, before it is committed.
+    Result<void> before_commit(Tables& tables);
+    void committed(bool done);
+    /// When to be asked again though nothing happens; nothing: then not.
+    std::optional<std::chrono::nanoseconds> wakes_in();
 
     /// Signs now whatever is unsigned. The note, "" if there is nothing new, or the transaction changes the
     /// key. Inside a transaction.
-    Result<std::string> sign(Book& book);
+    Result<std::string> sign(Tables& tables);
 
     AuditSigner& signer() noexcept { return signer_; }
     /// A rotation's event is part of the transaction.
     void rotates() noexcept { rotating_ = true; }
-    void set_on_checkpoint(OnCheckpoint told) { on_checkpoint_ = std::move(told); }
+    void set_on_checkpoint(OnCheckpoint notified) { on_checkpoint_ = std::move(notified); }
 
 private:
     static constexpr std::uint64_t kEvents = 1'000;

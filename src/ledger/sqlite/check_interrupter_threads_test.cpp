@@ -1,4 +1,4 @@
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 #include <atomic>
 #include <fstream>
@@ -18,21 +18,21 @@ namespace {
 constexpr const char* kEndless =
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
 
-TEST(Overseer, EndsWhatIsNotWantedAnyMoreAndWhatIsBegunAfterwards) {
+TEST(CheckInterrupter, EndsWhatIsNotWantedAnyMoreAndWhatIsBegunAfterwards) {
     const os::ScratchDir scratch;
     Database database = Database::open(scratch.file("db"), Access::read_write).value();
     std::atomic<int> asked{0};
-    const Overseer overseer(database.raw(), [&] { return ++asked < 3; });
+    const CheckInterrupter interrupter(database.raw(), [&] { return ++asked < 3; });
     EXPECT_FALSE(database.integer_of(kEndless));
     EXPECT_GE(asked, 3);
     EXPECT_FALSE(database.integer_of(kEndless));
 }
 
-TEST(Overseer, LeavesWhatIsWantedAlone) {
+TEST(CheckInterrupter, LeavesWhatIsWantedAlone) {
     const os::ScratchDir scratch;
     Database database = Database::open(scratch.file("db"), Access::read_write).value();
-    Overseer overseer(database.raw(), [] { return true; });
-    overseer.look();
+    CheckInterrupter interrupter(database.raw(), [] { return true; });
+    interrupter.look();
     EXPECT_EQ(database.integer_of("SELECT 7"), 7);
 }
 
@@ -67,25 +67,25 @@ struct Hold {
 };
 
 /// In the file, and not in the log any more: the writer has no reason to read it.
-void store_large_outcome(Desk& desk) {
-    ASSERT_FALSE(desk.open());
-    ASSERT_FALSE(desk.claim(1, "k1").error);
-    const SettleReply reply = desk.settle_with(1, Value(std::string(8u << 20, 'x')));
+void store_large_outcome(DurableLedger& durable) {
+    ASSERT_FALSE(durable.open());
+    ASSERT_FALSE(durable.claim(1, "k1").error);
+    const SettleReply reply = durable.settle_with(1, Value(std::string(8u << 20, 'x')));
     ASSERT_FALSE(reply.error) << reply.error->message;
-    ASSERT_FALSE(desk.open());
+    ASSERT_FALSE(durable.open());
 }
 
-TEST(Overseer, ACheckIsCalledOffInTheMidstOfTheBTrees) {
-    Desk desk;
+TEST(CheckInterrupter, ACheckIsCalledOffInTheMidstOfTheBTrees) {
+    DurableLedger durable;
     Hold hold;
     const pid_t self = ::gettid();
-    desk.vfs.before_read = [&] {
+    durable.vfs.before_read = [&] {
         if (::gettid() == self) hold.before_read();
     };
-    store_large_outcome(desk);
+    store_large_outcome(durable);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
     hold.armed = true;
-    const auto called_off = desk.ledger->check([&](std::uint64_t, std::uint64_t) {
+    const auto called_off = durable.ledger->check([&](std::uint64_t, std::uint64_t) {
         if (hold.reads < kWalking) return true;
         hold.calls_off = ::gettid();
         return false;
@@ -95,15 +95,15 @@ TEST(Overseer, ACheckIsCalledOffInTheMidstOfTheBTrees) {
     EXPECT_LT(hold.reads, kFewReads);
 
     hold.reads = kWalking;  // nobody is held any more
-    const auto whole = desk.ledger->check({});
+    const auto whole = durable.ledger->check({});
     ASSERT_TRUE(whole);
     EXPECT_EQ(whole->at("ok"), true);
     EXPECT_GT(hold.reads, kManyReads);
 }
 
-TEST(Overseer, ClosingDoesNotWaitForTheCheckOfALargeFile) {
-    Desk desk;
-    store_large_outcome(desk);
+TEST(CheckInterrupter, ClosingDoesNotWaitForTheCheckOfALargeFile) {
+    DurableLedger durable;
+    store_large_outcome(durable);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
 
     Hold hold;
@@ -114,9 +114,9 @@ TEST(Overseer, ClosingDoesNotWaitForTheCheckOfALargeFile) {
     };
     hold.armed = true;
     SqliteOptions options;
-    options.directory = left_behind(desk);
+    options.directory = left_behind(durable);
     options.watch_past = false;
-    options.clock = desk.clock;
+    options.clock = durable.clock;
     options.check_at_once_below = 0;
     options.vfs = vfs.name();
     auto next = SqliteLedger::open(std::move(options));

@@ -1,9 +1,8 @@
-// Carries out what the ledger is asked, over its tables: T1 claim, T2 dispatch, T3 settle, and what
-// approvals, recovery and operators need.
+// The ledger's operations as transactions of its file: the procedures (procedures.h) over the file's rows,
+// and what recovery and clearing away need.
 //
-// Each function reads what it needs, lets the rules decide (state_machine.h, approval_rules.h) and stores the
-// decision with its events. An error means that the whole transaction must be undone. Each may be run again
-// from the start: it changes nothing of its request.
+// An error means that the whole transaction must be undone. Each may be run again from the start: it changes
+// nothing of its request.
 //
 // Threads: the writer's alone, inside a transaction.
 #pragma once
@@ -16,40 +15,33 @@
 #include <utility>
 
 #include "ledger/ledger.h"
-#include "ledger/sqlite/book.h"
+#include "ledger/procedures.h"
 #include "ledger/sqlite/prepared.h"
+#include "ledger/sqlite/sqlite_rows.h"
 
 namespace callgate::ledger {
 
-class Clerk {
+class Transactions {
 public:
-    using IsAlive = std::function<bool(OwnerId)>;
+    using IsAlive = SqliteRows::IsAlive;
 
-    /// `book` must outlive this.
-    Clerk(Book& book, IsAlive is_alive) : book_(&book), is_alive_(std::move(is_alive)) {}
+    /// `tables` must outlive this.
+    Transactions(Tables& tables, IsAlive is_alive) : tables_(&tables), is_alive_(std::move(is_alive)) {}
 
-    Book& book() noexcept { return *book_; }
+    Tables& tables() noexcept { return *tables_; }
 
-    /// T1, and T2 where it is asked for.
     Result<void> claim(const PreparedClaim& prepared, ClaimReply& reply);
-    /// T2
     Result<void> dispatch(const DispatchRequest& request, DispatchReply& reply);
-    /// T3
     Result<void> settle(const PreparedSettle& prepared, SettleReply& reply);
     Result<void> conclude(const ConcludeRequest& request, ConcludeReply& reply);
     Result<void> open_approval(const OpenApprovalRequest& request, OpenApprovalReply& reply);
 
-    /// What the inner result says is an answer, and stands; what the outer one says undoes the transaction.
-    template <class T>
-    using Answer = Result<Result<T>>;
-
     /// The event's number is set if the vote counts.
-    Answer<Approval> vote(std::string_view id, const Vote& vote, AuditEvent& event);
-    Answer<Approval> revoke(std::string_view id, AuditEvent& event);
-    Answer<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,
-                            AuditEvent& event);
+    Answered<Approval> vote(std::string_view id, const Vote& vote, AuditEvent& event);
+    Answered<Approval> revoke(std::string_view id, AuditEvent& event);
+    Answered<CallRow> resolve(const CallId& call_id, bool applied,
+                              const std::shared_ptr<const StoredOutcome>& outcome, AuditEvent& event);
 
-    /// C2 for one call in doubt; nothing if it is not in doubt any more.
     Result<void> adopt(const AdoptRequest& request, AdoptReply& reply);
 
     /// What the calls of owners that are gone become, from the one behind `after` on, at most `limit`.
@@ -66,9 +58,10 @@ public:
     Result<std::int64_t> collect(std::size_t limit);
 
 private:
+    Result<CallState> give_up(const StoredCall& call);
     Result<std::int64_t> give_up_left(base::WallTime begun_before, std::size_t limit);
 
-    Book* book_;
+    Tables* tables_;
     IsAlive is_alive_;
 };
 

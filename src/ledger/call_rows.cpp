@@ -1,4 +1,4 @@
-#include "ledger/call_book.h"
+#include "ledger/call_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,18 +17,18 @@ constexpr int kBuriedAtOnce = 32;
 
 }  // namespace
 
-std::size_t CallBook::CallIdHash::operator()(const CallId& id) const noexcept {
+std::size_t CallRows::CallIdHash::operator()(const CallId& id) const noexcept {
     // The last eight bytes of a version 7 id are random or count up from something random.
     std::uint64_t bits = 0;
     std::memcpy(&bits, id.data() + 8, sizeof bits);
     return static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15ull >> 7);
 }
 
-bool CallBook::is_due(const Entry& entry, base::MonotonicTime now) const noexcept {
+bool CallRows::is_due(const Entry& entry, base::MonotonicTime now) const noexcept {
     return entry.finished && entry.expires <= now;
 }
 
-CallBook::Entry* CallBook::by_call(const CallId& call_id, base::MonotonicTime now) {
+CallRows::Entry* CallRows::by_call(const CallId& call_id, base::MonotonicTime now) {
     const auto found = rows_.find(call_id);
     if (found == rows_.end()) return nullptr;
     if (!is_due(found->second, now)) return &found->second;
@@ -36,7 +36,7 @@ CallBook::Entry* CallBook::by_call(const CallId& call_id, base::MonotonicTime no
     return nullptr;
 }
 
-CallBook::Entry* CallBook::by_key(const KeyScope& key, base::MonotonicTime now) {
+CallRows::Entry* CallRows::by_key(const KeyScope& key, base::MonotonicTime now) {
     bury_due(now);
     if (key.key.empty()) return nullptr;
     const auto found = keys_.find(key);
@@ -46,14 +46,14 @@ CallBook::Entry* CallBook::by_key(const KeyScope& key, base::MonotonicTime now) 
     return nullptr;
 }
 
-bool CallBook::is_spent(const KeyScope& key, base::MonotonicTime now) const {
+bool CallRows::is_spent(const KeyScope& key, base::MonotonicTime now) const {
     if (key.key.empty() || tombstones_.empty()) return false;
     const auto found = tombstones_.find(hash_of(key));
     return found != tombstones_.end() && now < found->second;
 }
 
 std::size_t bytes_of(const CallRow& row) {
-    std::size_t bytes = sizeof(CallBook::Entry) + row.key.tenant.size() + row.key.principal.size() +
+    std::size_t bytes = sizeof(CallRows::Entry) + row.key.tenant.size() + row.key.principal.size() +
                         row.key.tool.size() + row.key.key.size() + row.action.size();
     if (row.arguments) bytes += json::held_bytes(*row.arguments);
     if (!row.outcome) return bytes;
@@ -72,7 +72,7 @@ std::size_t bytes_of(const CallRow& row) {
     return bytes;
 }
 
-bool CallBook::make_room(std::size_t bytes, base::MonotonicTime now) {
+bool CallRows::make_room(std::size_t bytes, base::MonotonicTime now) {
     const auto fits = [&] {
         return rows_.size() < limits_.max_rows && bytes_ <= limits_.max_bytes &&
                bytes <= limits_.max_bytes - bytes_;
@@ -81,17 +81,17 @@ bool CallBook::make_room(std::size_t bytes, base::MonotonicTime now) {
     return fits();
 }
 
-void CallBook::weigh(Entry& entry) {
+void CallRows::weigh(Entry& entry) {
     bytes_ -= entry.bytes;
     entry.bytes = bytes_of(entry.row);
     bytes_ += entry.bytes;
 }
 
-void CallBook::shrink(base::MonotonicTime now) {
+void CallRows::shrink(base::MonotonicTime now) {
     while (bytes_ > limits_.max_bytes && !finished_.empty()) bury(*finished_.front(), now);
 }
 
-CallBook::Entry& CallBook::insert(CallRow row) {
+CallRows::Entry& CallRows::insert(CallRow row) {
     const CallId id = row.call_id;
     Entry& entry = rows_[id];
     entry.row = std::move(row);
@@ -103,7 +103,7 @@ CallBook::Entry& CallBook::insert(CallRow row) {
     return entry;
 }
 
-void CallBook::finish(Entry& entry, base::WallTime wall, base::MonotonicTime now) {
+void CallRows::finish(Entry& entry, base::WallTime wall, base::MonotonicTime now) {
     if (entry.finished) return;
     entry.finished = true;
     entry.expires = now + std::chrono::duration_cast<base::MonotonicTime::duration>(limits_.key_ttl);
@@ -111,7 +111,7 @@ void CallBook::finish(Entry& entry, base::WallTime wall, base::MonotonicTime now
     entry.place = finished_.insert(finished_.end(), &entry);
 }
 
-void CallBook::remove(Entry& entry) {
+void CallRows::remove(Entry& entry) {
     bytes_ -= entry.bytes;
     if (entry.finished) finished_.erase(entry.place);
     if (const auto found = keys_.find(entry.row.key); found != keys_.end() && *found == &entry)
@@ -119,7 +119,7 @@ void CallBook::remove(Entry& entry) {
     rows_.erase(CallId(entry.row.call_id));  // a copy: the key must outlive what it erases
 }
 
-std::vector<CallBook::Entry*> CallBook::all() {
+std::vector<CallRows::Entry*> CallRows::all() {
     std::vector<Entry*> entries;
     entries.reserve(rows_.size());
     for (auto& [id, entry] : rows_) entries.push_back(&entry);
@@ -127,7 +127,7 @@ std::vector<CallBook::Entry*> CallBook::all() {
     return entries;
 }
 
-void CallBook::bury(Entry& entry, base::MonotonicTime now) {
+void CallRows::bury(Entry& entry, base::MonotonicTime now) {
     const auto standing = keys_.find(entry.row.key);
     // Counted from when the row would have expired, however early it had to go.
     const auto until =
@@ -146,7 +146,7 @@ void CallBook::bury(Entry& entry, base::MonotonicTime now) {
     }
 }
 
-void CallBook::bury_due(base::MonotonicTime now) {
+void CallRows::bury_due(base::MonotonicTime now) {
     for (int i = 0; i < kBuriedAtOnce && !finished_.empty() && is_due(*finished_.front(), now); ++i) {
         bury(*finished_.front(), now);
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 #include "base/rng.h"
 #include "base/seal.h"
+#include "base/try.h"
 #include "ledger/audit/chain.h"
 #include "ledger/ledger_time.h"
 #include "ledger/sqlite/approval_table.h"
@@ -44,11 +46,11 @@ inline bool is_stale(const CallRow& row, const LedgerTime& time, const Retention
     return time.may_be_older(row.lived_at, row.created_at, kept.key_ttl);
 }
 
-class Book {
+class Tables {
 public:
     /// All but `chain` must outlive this.
-    Book(Database& database, const base::SealKey& key, const LedgerTime& time, AuditChain chain,
-         const Retention& kept)
+    Tables(Database& database, const base::SealKey& key, const LedgerTime& time, AuditChain chain,
+           const Retention& kept)
         : calls(database, key),
           approvals(database, key),
           audit(database),
@@ -75,8 +77,8 @@ public:
     Result<std::uint64_t> record(const PreparedEvent& event);
     Result<std::uint64_t> record(const AuditFacts& event, const KeyNames& keys = {});
     /// One after the other. The number of the first; 0 if there are none.
-    Result<std::uint64_t> record(const std::vector<PreparedEvent>& events) { return record_all(events); }
-    Result<std::uint64_t> record(const std::vector<AuditEvent>& events) { return record_all(events); }
+    Result<std::uint64_t> record(std::span<const PreparedEvent> events) { return record_all(events); }
+    Result<std::uint64_t> record(std::span<const AuditEvent> events) { return record_all(events); }
     /// Before the commit: the tree's nodes that became complete and, if it may be the first transaction of a
     /// log, whose that log is (log_check.h). Nothing if nothing was changed.
     Result<void> store_end();
@@ -100,11 +102,11 @@ public:
     const Gap& gap() const noexcept { return gap_; }
 
     /// To be told after the commit.
-    struct News {
+    struct Notifications {
         std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
         bool approvals_changed = false;
     };
-    News& news() noexcept { return news_; }
+    Notifications& notifications() noexcept { return notifications_; }
 
     /// Where the ledger's clocks have come to, for the next start.
     Result<void> store_clocks();
@@ -129,18 +131,17 @@ public:
     void undo() {
         chain_.rewind(head_before_);
         tally.rewind(tally_before_);
-        news_ = {};
+        notifications_ = {};
     }
 
 private:
     static Result<void> done(Statement& statement) {
-        auto stepped = statement.step();
-        if (!stepped) return tl::unexpected(std::move(stepped.error()));
+        CALLGATE_TRY(statement.step());
         return {};
     }
     Result<void> store_nodes();
     template <class Event>
-    Result<std::uint64_t> record_all(const std::vector<Event>& events);
+    Result<std::uint64_t> record_all(std::span<const Event> events);
 
     Database* database_;
     const base::SealKey* key_;
@@ -158,7 +159,7 @@ private:
     // Or fewer; not known at first.
     std::uint64_t open_approvals_ = std::numeric_limits<std::uint64_t>::max();
     std::optional<base::WallTime> full_at_;  // when they were counted last, and too many
-    News news_;
+    Notifications notifications_;
 };
 
 }  // namespace callgate::ledger

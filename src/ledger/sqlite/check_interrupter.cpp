@@ -1,4 +1,4 @@
-#include "ledger/sqlite/overseer.h"
+#include "ledger/sqlite/check_interrupter.h"
 
 #include <chrono>
 #include <utility>
@@ -11,27 +11,27 @@ constexpr std::chrono::milliseconds kPause{20};
 
 }  // namespace
 
-Overseer::Overseer(sqlite3* connection, std::function<bool()> wanted)
+CheckInterrupter::CheckInterrupter(sqlite3* connection, std::function<bool()> wanted)
     : connection_(connection), wanted_(std::move(wanted)), thread_([this] { watch(); }) {}
 
-Overseer::~Overseer() {
+CheckInterrupter::~CheckInterrupter() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         ended_ = true;
     }
     changed_.notify_all();
     thread_.join();
 }
 
-void Overseer::look() {
-    const std::lock_guard lock(mutex_);
+void CheckInterrupter::look() {
+    const base::MutexLock lock(mutex_);
     if (!wanted_()) sqlite3_interrupt(connection_);
 }
 
 // Again and again: an interrupt is forgotten when the next statement begins.
-void Overseer::watch() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kPause, [this] { return ended_; })) {
+void CheckInterrupter::watch() {
+    base::MutexLock lock(mutex_);
+    while (!changed_.wait_for(lock, kPause, [this]() CALLGATE_REQUIRES(mutex_) { return ended_; })) {
         if (!wanted_()) sqlite3_interrupt(connection_);
     }
 }

@@ -28,7 +28,7 @@ namespace callgate::ledger {
 
 class Waiter;
 
-struct CallBookLimits {
+struct CallRowLimits {
     std::chrono::nanoseconds key_ttl;
     std::chrono::nanoseconds tombstone_ttl;
     std::size_t max_rows;
@@ -39,7 +39,7 @@ struct CallBookLimits {
 /// About the memory that a row's arguments and outcome hold.
 std::size_t bytes_of(const CallRow& row);
 
-class CallBook {
+class CallRows {
 public:
     struct Entry {
         CallRow row;
@@ -50,7 +50,7 @@ public:
         std::list<Entry*>::iterator place{};
     };
 
-    explicit CallBook(const CallBookLimits& limits) : limits_(limits) {}
+    explicit CallRows(const CallRowLimits& limits) : limits_(limits) {}
 
     Entry* by_call(const CallId& call_id, base::MonotonicTime now);
     /// Null for the empty key.
@@ -97,7 +97,7 @@ private:
     void bury(Entry& entry, base::MonotonicTime now);
     void bury_due(base::MonotonicTime now);
 
-    CallBookLimits limits_;
+    CallRowLimits limits_;
     std::size_t bytes_ = 0;
     std::unordered_map<CallId, Entry, CallIdHash> rows_;
     std::set<Entry*, ByKey> keys_;  // ordered, so that no choice of keys makes it slow

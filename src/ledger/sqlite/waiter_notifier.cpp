@@ -1,4 +1,4 @@
-#include "ledger/sqlite/bell.h"
+#include "ledger/sqlite/waiter_notifier.h"
 
 #include <utility>
 
@@ -8,26 +8,26 @@
 
 namespace callgate::ledger {
 
-Bell::Bell() : thread_([this] { run(); }) {}
+WaiterNotifier::WaiterNotifier() : thread_([this] { run(); }) {}
 
-Bell::~Bell() {
+WaiterNotifier::~WaiterNotifier() {
     {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         stopping_ = true;
         wanted_.notify_one();
     }
     thread_.join();
 }
 
-void Bell::ring(Jobs&& jobs) {
-    const std::lock_guard lock(mutex_);
+void WaiterNotifier::notify(Jobs&& jobs) {
+    const base::MutexLock lock(mutex_);
     waiting_.push_back(std::move(jobs));
     if (asleep_) wanted_.notify_one();
 }
 
-void Bell::run() {
+void WaiterNotifier::run() {
     const base::OurThread ours;
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
         while (waiting_.empty() && !stopping_) {
             asleep_ = true;
@@ -35,12 +35,12 @@ void Bell::run() {
             asleep_ = false;
         }
         if (waiting_.empty()) return;
-        auto told = std::exchange(waiting_, {});
+        auto finished = std::exchange(waiting_, {});
         lock.unlock();
-        for (Jobs& jobs : told) {
+        for (Jobs& jobs : finished) {
             for (auto& job : jobs) job->finish(nullptr);
         }
-        told.clear();
+        finished.clear();
         lock.lock();
     }
 }

@@ -1,4 +1,4 @@
-#include "desk_world.h"
+#include "approvals_world.h"
 
 #include <bit>
 
@@ -9,15 +9,15 @@
 namespace callgate::model {
 
 using ledger::ApprovalVerdict;
-using Mutant = DeskSettings::Mutant;
+using Mutant = ApprovalsSettings::Mutant;
 
 namespace {
 
-constexpr std::chrono::system_clock::time_point kOpened{
-    std::chrono::sys_days{std::chrono::January / 2 / 2026}};
+constexpr base::WallTime kOpened{std::chrono::sys_days{std::chrono::January / 2 / 2026}};
 constexpr std::chrono::minutes kLifetime{15};
 constexpr const char* kPeople[] = {"alice", "bob", "user:Agent"};  // the last is who asked
 constexpr std::uint8_t kNotTheAgent = 3;
+constexpr const char* kId = "a";
 
 std::string digest_of(std::uint8_t rules) {
     return rules == 0 ? "under the first rules" : "under the second rules";
@@ -28,12 +28,12 @@ constexpr const char* kOfSlot[] = {"alice: yes", "bob: yes",  "the agent: yes", 
 
 }  // namespace
 
-std::string DeskWorld::name(int move) {
+std::string ApprovalsWorld::name(int move) {
     if (move < 2) return move == 0 ? "the agent asks" : "the rules are reloaded";
     return fmt::format("approval {}: {}", (move - 2) / 10 + 1, kOfSlot[(move - 2) % 10]);
 }
 
-std::uint64_t DeskWorld::pack() const {
+std::uint64_t ApprovalsWorld::pack() const {
     std::uint64_t out = rules_;
     const auto add = [&](std::uint64_t value, unsigned bits) { out = out << bits | value; };
     for (const Slot& slot : slots_) {
@@ -49,8 +49,8 @@ std::uint64_t DeskWorld::pack() const {
     return out;
 }
 
-DeskWorld DeskWorld::unpack(std::uint64_t packed, const DeskSettings& settings) {
-    DeskWorld world(settings);
+ApprovalsWorld ApprovalsWorld::unpack(std::uint64_t packed, const ApprovalsSettings& settings) {
+    ApprovalsWorld world(settings);
     const auto take = [&](unsigned bits) {
         const auto value = static_cast<std::uint8_t>(packed & ((1u << bits) - 1));
         packed >>= bits;
@@ -71,9 +71,9 @@ DeskWorld DeskWorld::unpack(std::uint64_t packed, const DeskSettings& settings) 
     return world;
 }
 
-Approval DeskWorld::approval_of(const Slot& slot) const {
+Approval ApprovalsWorld::approval_of(const Slot& slot) const {
     Approval approval;
-    approval.id = "a";
+    approval.id = kId;
     approval.tenant = "acme";
     approval.requester = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
     approval.digest = digest_of(slot.rules);
@@ -90,12 +90,18 @@ Approval DeskWorld::approval_of(const Slot& slot) const {
     return approval;
 }
 
-std::chrono::system_clock::time_point DeskWorld::now(const Slot& slot) const {
+std::chrono::system_clock::time_point ApprovalsWorld::now(const Slot& slot) const {
     return slot.over && settings_.mutant != Mutant::clockless ? kOpened + kLifetime : kOpened;
 }
 
+ModelRows ApprovalsWorld::rows_of(const Slot& slot) const {
+    static const StillTime at_first(kOpened);
+    static const StillTime when_over(kOpened + kLifetime);
+    return {now(slot) == kOpened ? at_first : when_over, approval_of(slot)};
+}
+
 // Joined while it is open; the ledger opens no second one beside it.
-bool DeskWorld::ask() {
+bool ApprovalsWorld::ask() {
     for (const Slot& slot : slots_)
         if (slot.there && ledger::is_open(approval_of(slot), now(slot))) return false;
     for (Slot& slot : slots_) {
@@ -109,15 +115,19 @@ bool DeskWorld::ask() {
     return false;
 }
 
-bool DeskWorld::vote(Slot& slot, int person, bool yes) {
-    Approval approval = approval_of(slot);
+bool ApprovalsWorld::vote(Slot& slot, int person, bool yes) {
+    ModelRows rows = rows_of(slot);
     Vote cast;
     cast.approver = kPeople[person];
     cast.approve = yes;
-    const auto counted = ledger::vote(approval, std::move(cast), now(slot));
-    const bool changed = approval.state != slot.state || (counted && *counted);
-    slot.state = approval.state;
-    if (counted && *counted) {
+    AuditEvent event;
+    const bool answered = ledger::flattened(cast_vote(rows, kId, cast, event)).has_value();
+    const bool counted = rows.stored();
+    check(answered || !counted, "a vote was refused, and stored");
+    check(rows.complaint(counted).empty(), "a vote was stored and not recorded, or recorded and not stored");
+    const bool changed = rows.approval->state != slot.state || counted;
+    slot.state = rows.approval->state;
+    if (counted) {
         check(person != 2, "who asked has decided");
         check(!slot.over, "a vote counted after its time");
         if (yes) slot.yes = static_cast<std::uint8_t>(slot.yes | 1u << person);
@@ -126,18 +136,39 @@ bool DeskWorld::vote(Slot& slot, int person, bool yes) {
     return changed;
 }
 
-bool DeskWorld::use(Slot& slot, bool same_call) {
-    Approval approval = approval_of(slot);
+bool ApprovalsWorld::withdraw(Slot& slot) {
+    ModelRows rows = rows_of(slot);
+    AuditEvent event;
+    const bool revoked = ledger::flattened(revoke_approval(rows, kId, event)).has_value();
+    check(rows.complaint(revoked).empty(), "it was withdrawn, and not stored or not recorded");
+    if (!revoked) return false;
+    slot.state = rows.approval->state;
+    slot.withdrawn = true;
+    return true;
+}
+
+bool ApprovalsWorld::use(Slot& slot, bool same_call) {
+    ModelRows rows = rows_of(slot);
+    const Approval approval = *rows.approval;
     const std::string wanted = same_call ? digest_of(rules_) : "another call";
     const std::string said = settings_.mutant == Mutant::any_call ? approval.digest : wanted;
     const std::string who = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
     const ledger::ConsumeRequest request("acme", who, said, "call");
     const ApprovalVerdict foreseen = judge_use(approval, request, now(slot));
-    const ApprovalVerdict verdict = consume(approval, request, now(slot));
+    ledger::CallRow claimant;
+    claimant.owner = 1;
+    claimant.key.tenant = "acme";
+    claimant.key.principal = who;
+    ledger::ClaimReply reply;
+    const bool done = claim_call(rows, claimant, ledger::ApprovalUse{kId, said}, true, reply).has_value();
+    check(done && !reply.error, "a claim failed by itself");
+    const ApprovalVerdict verdict = reply.approval;
+    check(rows.complaint(verdict == ApprovalVerdict::ok).empty(),
+          "a claim is there without its approval, or an approval was used without a claim");
     check((foreseen == ApprovalVerdict::ok) == (verdict == ApprovalVerdict::ok),
           "a use was told something else than a look before it");
-    const bool changed = approval.state != slot.state;
-    slot.state = approval.state;
+    const bool changed = rows.approval->state != slot.state;
+    slot.state = rows.approval->state;
     if (verdict != ApprovalVerdict::ok) return changed;
     slot.runs = static_cast<std::uint8_t>(slot.runs < 2 ? slot.runs + 1 : 2);
     check(slot.runs == 1, "an approval was used twice");
@@ -150,7 +181,7 @@ bool DeskWorld::use(Slot& slot, bool same_call) {
     return true;
 }
 
-bool DeskWorld::apply(int move) {
+bool ApprovalsWorld::apply(int move) {
     if (move == 0) return ask();
     if (move == 1) {
         rules_ ^= 1;
@@ -164,13 +195,7 @@ bool DeskWorld::apply(int move) {
         case 2: return vote(slot, what, true);
         case 3:
         case 4: return vote(slot, what - 3, false);
-        case 5: {
-            Approval approval = approval_of(slot);
-            if (!ledger::revoke(approval, now(slot))) return false;
-            slot.state = approval.state;
-            slot.withdrawn = true;
-            return true;
-        }
+        case 5: return withdraw(slot);
         case 6:
             if (slot.over) return false;
             slot.over = true;
