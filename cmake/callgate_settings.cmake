@@ -25,6 +25,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     add_compile_options(-Wno-restrict)  # GCC bug 105651: false alarms inside std::string
   endif()
+  if(CALLGATE_UNITY)
+    add_compile_options(-Wno-subobject-linkage)  # a class of a source that is included may use its anonymous namespace
+  endif()
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     add_compile_options(-Wno-maybe-uninitialized)  # instrumented code confuses this one
   endif()

@@ -34,6 +34,11 @@ std::optional<std::string> hex_decode(std::string_view text);
 /// The digit's value, or -1.
 int hex_value(char digit) noexcept;
 
+/// An ASCII letter in lower case; every other byte as it is.
+constexpr char ascii_lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 enum class PercentSpace : std::uint8_t {
     percent20,  ///< a space is %20 (URIs)
     plus        ///< a space is + (forms)

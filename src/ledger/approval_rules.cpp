@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/encoding.h"
 #include "base/guard.h"
 
 namespace callgate {
@@ -46,10 +47,6 @@ std::string_view trimmed(std::string_view text) noexcept {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
     while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
     return text;
-}
-
-char lowered(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 /// Where A3 is asked for a critical call, two people at A2 do.
@@ -157,12 +154,12 @@ Result<void> check_open_approvals(const OpenApprovalLimits& limits, std::size_t 
 std::string_view bare_name(std::string_view name) noexcept {
     constexpr std::string_view kUser = "user:";
     name = trimmed(name);
-    if (!std::ranges::equal(name.substr(0, kUser.size()), kUser, {}, lowered)) return name;
+    if (!std::ranges::equal(name.substr(0, kUser.size()), kUser, {}, base::ascii_lower)) return name;
     return trimmed(name.substr(kUser.size()));
 }
 
 bool same_person(std::string_view one, std::string_view other) noexcept {
-    return std::ranges::equal(bare_name(one), bare_name(other), {}, lowered, lowered);
+    return std::ranges::equal(bare_name(one), bare_name(other), {}, base::ascii_lower, base::ascii_lower);
 }
 
 tl::unexpected<Error> tampered_approval(std::string_view id) {

@@ -23,12 +23,9 @@ bool must_fail([[maybe_unused]] std::string_view name, std::optional<base::FailA
     return true;
 }
 
-std::string text_of(const CallId& id) {
-    return base::Uuid{id}.to_string();
-}
-
 tl::unexpected<Error> no_such_call(const CallId& id) {
-    return fail(ErrorCode::denied, fmt::format("There is no call {}. List those there are.", text_of(id)),
+    return fail(ErrorCode::denied,
+                fmt::format("There is no call {}. List those there are.", base::Uuid{id}.to_string()),
                 {{"reason", "not_found"}});
 }
 

@@ -8,19 +8,17 @@
 #include "ledger/approval_rules.h"
 #include "os/unix_socket.h"
 
+#include "base/encoding.h"
+
 namespace callgate::ledger {
 
 namespace {
-
-char lowered(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 /// Whether the text is this number, with or without `uid:` before it, in decimal or hexadecimal.
 bool is_number(std::string_view text, uid_t number) noexcept {
     constexpr std::string_view kUid = "uid:";
     const auto starts_with = [&text](std::string_view with) {
-        return std::ranges::equal(text.substr(0, with.size()), with, {}, lowered);
+        return std::ranges::equal(text.substr(0, with.size()), with, {}, base::ascii_lower);
     };
     if (starts_with(kUid)) text.remove_prefix(kUid.size());
     text = bare_name(text);
@@ -55,7 +53,7 @@ Result<bool> is_own_request(std::string_view requester, uid_t uid) {
     std::string name(requester);
     auto known = os::user_id(name);
     if (known && !*known) {
-        std::ranges::transform(name, name.begin(), lowered);
+        std::ranges::transform(name, name.begin(), base::ascii_lower);
         known = os::user_id(name);
     }
     if (!known) {

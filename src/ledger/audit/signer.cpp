@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxKeyFile = 1'024;
 
-tl::unexpected<Error> unusable(std::string_view reason, const std::string& path, std::string sentence) {
+tl::unexpected<Error> unusable_key(std::string_view reason, const std::string& path, std::string sentence) {
     return fail(ErrorCode::config_error, std::move(sentence), {{"reason", reason}, {"path", path}});
 }
 
@@ -37,7 +37,7 @@ Result<std::optional<SigningKey>> load(os::FileOps& files, const std::string& pa
     CALLGATE_TRY_ASSIGN(const auto info, files.stat(path));
     if ((info.permissions & 077) != 0) {
         OPENSSL_cleanse(text->data(), text->size());
-        return unusable(
+        return unusable_key(
             "key_permissions", path,
             fmt::format("The audit's signing key {} can be read by others. Run `chmod 600 {}`, and "
                         "rotate the key if somebody may have read it.",
@@ -48,12 +48,13 @@ Result<std::optional<SigningKey>> load(os::FileOps& files, const std::string& pa
     auto key = SigningKey::parse(line);
     OPENSSL_cleanse(text->data(), text->size());
     if (!key)
-        return unusable("bad_key", path,
-                        fmt::format("The file {} does not hold a signing key of the audit. Restore it from a "
-                                    "backup.",
-                                    path));
+        return unusable_key(
+            "bad_key", path,
+            fmt::format("The file {} does not hold a signing key of the audit. Restore it from a "
+                        "backup.",
+                        path));
     if (key->verifying_key().name() != origin)
-        return unusable(
+        return unusable_key(
             "key_mismatch", path,
             fmt::format("The signing key {} belongs to the log {}, not to {}. Restore the right file.", path,
                         key->verifying_key().name(), origin));
@@ -87,21 +88,21 @@ Result<AuditSigner> AuditSigner::open(os::FileOps& files, base::Rng& rng, std::s
         return AuditSigner(files, rng, std::move(path), std::move(origin), std::move(made));
     }
     if (!current)
-        return unusable("key_missing", path,
-                        fmt::format("The audit's signing key {} is missing. "
-                                    "Restore it from a backup: without it "
-                                    "no checkpoint of this log can be signed.",
-                                    path));
+        return unusable_key("key_missing", path,
+                            fmt::format("The audit's signing key {} is missing. "
+                                        "Restore it from a backup: without it "
+                                        "no checkpoint of this log can be signed.",
+                                        path));
     AuditSigner signer(files, rng, std::move(path), std::move(origin), std::move(*current));
     if (in_force.empty() || signer.key().vkey() == in_force) return signer;
 
     CALLGATE_TRY_ASSIGN(auto next, load(files, next_path(signer.path_), signer.origin_));
     if (!next || next->verifying_key().vkey() != in_force)
-        return unusable("key_mismatch", signer.path_,
-                        fmt::format("The signing key {} is not the one that the "
-                                    "log says is in force. Restore the "
-                                    "right file.",
-                                    signer.path_));
+        return unusable_key("key_mismatch", signer.path_,
+                            fmt::format("The signing key {} is not the one that the "
+                                        "log says is in force. Restore the "
+                                        "right file.",
+                                        signer.path_));
     signer.next_ = std::move(*next);
     signer.rotated();
     return signer;

@@ -47,7 +47,7 @@ std::string version_of(VerbRequest& asked) {
     return fmt::format("{}-{}", asked.incarnation, asked.operations.approvals_version());
 }
 
-Result<Value> list(VerbRequest& asked) {
+Result<Value> list_approvals(VerbRequest& asked) {
     ApprovalQuery query;
     query.state = choice(asked.members, "state", ApprovalState::superseded);
     query.before = asked.members.text_or("before", {});
@@ -69,7 +69,7 @@ Result<Value> version(VerbRequest& asked) {
     return Value{{"version", version_of(asked)}};
 }
 
-Result<Value> show(VerbRequest& asked) {
+Result<Value> show_approval(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
     CALLGATE_TRY(asked.members.done());
     CALLGATE_TRY_ASSIGN(const auto approval, find_approval(asked, id));
@@ -132,9 +132,10 @@ Result<Value> revoke(VerbRequest& asked) {
 
 std::span<const Verb> approval_verbs() noexcept {
     constexpr auto writes = Verb::Length::writes;
-    static constexpr std::array kVerbs = {Verb{"approvals.list", list}, Verb{"approvals.version", version},
-                                          Verb{"approvals.show", show}, Verb{"approvals.vote", vote, writes},
-                                          Verb{"approvals.revoke", revoke, writes}};
+    static constexpr std::array kVerbs = {
+        Verb{"approvals.list", list_approvals}, Verb{"approvals.version", version},
+        Verb{"approvals.show", show_approval}, Verb{"approvals.vote", vote, writes},
+        Verb{"approvals.revoke", revoke, writes}};
     return kVerbs;
 }
 

@@ -152,7 +152,7 @@ Result<Value> events(VerbRequest& asked) {
     return list.take(size);
 }
 
-Result<Value> show(VerbRequest& asked) {
+Result<Value> show_event(VerbRequest& asked) {
     const std::uint64_t sequence = asked.members.number("sequence", 1, kLastNumber);
     CALLGATE_TRY(asked.members.done());
     CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
@@ -367,7 +367,7 @@ std::span<const Verb> audit_verbs() noexcept {
     using enum Verb::Length;
     using enum Verb::For;
     static constexpr std::array kVerbs = {Verb{"audit.events", events},
-                                          Verb{"audit.show", show},
+                                          Verb{"audit.show", show_event},
                                           Verb{"audit.export", export_all, lengthy},
                                           Verb{"audit.prove", prove},
                                           Verb{"audit.prove_growth", prove_growth},

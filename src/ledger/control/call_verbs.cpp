@@ -13,7 +13,7 @@
 namespace callgate::ledger {
 namespace {
 
-Result<Value> list(VerbRequest& asked) {
+Result<Value> list_calls(VerbRequest& asked) {
     CallQuery query;
     query.state = choice(asked.members, "state", CallState::not_applied);
     query.tool = asked.members.text_or("tool", {});
@@ -59,7 +59,7 @@ Value arguments_of(VerbRequest& asked, const CallRow& row, const std::vector<Aud
     return nullptr;
 }
 
-Result<Value> show(VerbRequest& asked) {
+Result<Value> show_call(VerbRequest& asked) {
     const std::string id = asked.members.text("id");
     CALLGATE_TRY(asked.members.done());
     const auto call_id = base::parse_uuid(id);
@@ -98,7 +98,7 @@ Result<Value> resolve(VerbRequest& asked) {
 }  // namespace
 
 std::span<const Verb> call_verbs() noexcept {
-    static constexpr std::array kVerbs = {Verb{"calls.list", list}, Verb{"calls.show", show},
+    static constexpr std::array kVerbs = {Verb{"calls.list", list_calls}, Verb{"calls.show", show_call},
                                           Verb{"calls.resolve", resolve, Verb::Length::writes}};
     return kVerbs;
 }

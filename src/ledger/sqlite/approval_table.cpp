@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::string_view kPurpose = "approval";
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kApprovalColumns =
     "id, state, created_at, expires_at, consumed_by, body, digest, tenant, "
     "requester, superseded_by, n, tool, request_hash, seq, mac";
 
 std::string select(std::string_view rest) {
-    return "SELECT " + std::string(kColumns) + " FROM approvals " + std::string(rest);
+    return "SELECT " + std::string(kApprovalColumns) + " FROM approvals " + std::string(rest);
 }
 
 ApprovalTime approval_time(std::int64_t micros) {

@@ -28,7 +28,7 @@ constexpr std::size_t kDroppedAtOnce = 2'000;
 constexpr std::size_t kPagesAtOnce = 2'000;
 constexpr std::size_t kPiece = 1u << 20;
 
-tl::unexpected<Error> called_off() {
+tl::unexpected<Error> archive_called_off() {
     return fail(ErrorCode::cancelled, "The archiving was called off. What was archived before stays so.",
                 {{"reason", "called_off"}});
 }
@@ -65,7 +65,7 @@ public:
         if (!stopped && !error && write_block()) {
             if (auto synced = files_.fsync(file_); !synced) error = std::move(synced.error());
         }
-        if (stopped) return called_off();
+        if (stopped) return archive_called_off();
         if (error) return tl::unexpected(*error);
         return {};
     }
@@ -208,7 +208,7 @@ Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const 
     std::uint64_t archived = 0;
     const std::uint64_t end = engine_->recorded.load();  // or it would run after its own events
     for (std::uint64_t last = 0; last < end;) {
-        if (progress && !progress(archived, end)) return called_off();
+        if (progress && !progress(archived, end)) return archive_called_off();
         CALLGATE_TRY_ASSIGN(auto segment, archive_one(request, directory, progress));
         if (!segment) break;
         last = segment->last;
@@ -337,7 +337,7 @@ Result<std::int64_t> SqliteLedger::tidy_archived(const WorkProgress& progress) {
         }));
         if (gone == 0) break;
         removed += gone;
-        if (progress && !progress(0, 1)) return called_off();
+        if (progress && !progress(0, 1)) return archive_called_off();
     }
     const auto give_back_pages = [](Transactions& transactions) -> Result<std::int64_t> {
         CALLGATE_TRY_ASSIGN(auto pages, free_pages(transactions.tables().database()));
@@ -348,7 +348,7 @@ Result<std::int64_t> SqliteLedger::tidy_archived(const WorkProgress& progress) {
     for (;;) {
         CALLGATE_TRY_ASSIGN(const auto left, engine_->write(give_back_pages));
         if (left == 0) return removed;
-        if (progress && !progress(0, 1)) return called_off();
+        if (progress && !progress(0, 1)) return archive_called_off();
     }
 }
 

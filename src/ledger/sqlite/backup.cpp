@@ -15,7 +15,7 @@ namespace callgate::ledger {
 
 namespace {
 
-constexpr int kPagesAtOnce = 1'000;  // between two looks at whoever waits for it
+constexpr int kPagesCopiedAtOnce = 1'000;  // between two looks at whoever waits for it
 
 /// What is in the new file's directory survives a power cut, too.
 Result<void> sync_directory_of(os::FileOps& files, const std::string& path) {
@@ -69,7 +69,7 @@ Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress
     int code = SQLITE_OK;
     bool stopped = false;
     while (!stopped) {
-        code = sqlite3_backup_step(copy, kPagesAtOnce);
+        code = sqlite3_backup_step(copy, kPagesCopiedAtOnce);
         const auto total = static_cast<std::uint64_t>(sqlite3_backup_pagecount(copy));
         const auto left = static_cast<std::uint64_t>(sqlite3_backup_remaining(copy));
         if (progress && !progress(total - left, total)) stopped = true;

@@ -23,18 +23,19 @@ namespace callgate::ledger {
 
 namespace {
 
-tl::unexpected<Error> refused(std::string_view reason, const std::string& directory, std::string message,
-                              Object more = {}) {
+tl::unexpected<Error> lock_refused(std::string_view reason, const std::string& directory, std::string message,
+                                   Object more = {}) {
     Object details{{"reason", reason}, {"directory", directory}};
     for (auto& [name, value] : more) details[name] = std::move(value);
     return fail(ErrorCode::ledger_unavailable, std::move(message), std::move(details));
 }
 
 tl::unexpected<Error> no_room(const std::string& directory, const Error& why) {
-    return refused("disk_full", directory,
-                   fmt::format("The ledger cannot be opened, for there is no space left on the device. {} "
-                               "Free some, then start again.",
-                               why.message));
+    return lock_refused(
+        "disk_full", directory,
+        fmt::format("The ledger cannot be opened, for there is no space left on the device. {} "
+                    "Free some, then start again.",
+                    why.message));
 }
 
 Result<void> make_directory(os::FileOps& files, const std::string& directory) {
@@ -48,9 +49,9 @@ Result<void> make_directory(os::FileOps& files, const std::string& directory) {
     }
     if (made) return {};
     if (os::is_disk_full(os::error_number(made.error()))) return no_room(directory, made.error());
-    return refused("no_directory", directory,
-                   fmt::format("The ledger's directory cannot be made. {} Make it, or name another.",
-                               made.error().message));
+    return lock_refused("no_directory", directory,
+                        fmt::format("The ledger's directory cannot be made. {} Make it, or name another.",
+                                    made.error().message));
 }
 
 std::string name_of(uid_t uid) {
@@ -67,20 +68,21 @@ Result<void> check_parent(os::FileOps& files, const std::string& directory) {
     const std::string parent = os::directory_of(unknown ? directory : real);
     CALLGATE_TRY_ASSIGN(const auto info, files.stat(parent));
     if (info.owner != ::geteuid() && info.owner != 0) {
-        return refused("not_private", directory,
-                       fmt::format("The directory '{}', in which the ledger's '{}' "
-                                   "is, belongs to {}, who "
-                                   "could put another in its place. Name a "
-                                   "directory in one of your own.",
-                                   parent, directory, name_of(info.owner)),
-                       {{"parent", parent}, {"owner", info.owner}});
+        return lock_refused("not_private", directory,
+                            fmt::format("The directory '{}', in which the ledger's '{}' "
+                                        "is, belongs to {}, who "
+                                        "could put another in its place. Name a "
+                                        "directory in one of your own.",
+                                        parent, directory, name_of(info.owner)),
+                            {{"parent", parent}, {"owner", info.owner}});
     }
     if ((info.permissions & 0022) != 0 && (info.permissions & kSticky) == 0) {
-        return refused("not_private", directory,
-                       fmt::format("Others may write to '{}' and so put another directory in the place of "
-                                   "the ledger's '{}'. Take that away: chmod go-w '{}'.",
-                                   parent, directory, parent),
-                       {{"parent", parent}});
+        return lock_refused(
+            "not_private", directory,
+            fmt::format("Others may write to '{}' and so put another directory in the place of "
+                        "the ledger's '{}'. Take that away: chmod go-w '{}'.",
+                        parent, directory, parent),
+            {{"parent", parent}});
     }
     return {};
 }
@@ -88,33 +90,36 @@ Result<void> check_parent(os::FileOps& files, const std::string& directory) {
 Result<void> check_directory(os::FileOps& files, const std::string& directory) {
     const auto info = files.stat(directory);
     if (!info || info->kind != os::FileKind::directory) {
-        return refused(
+        return lock_refused(
             "no_directory", directory,
             fmt::format("'{}' is not a directory that can be used for a ledger. Name another.", directory));
     }
     // Whoever owns it can put other files in the place of ours at any time.
     if (info->owner != ::geteuid() && info->owner != 0) {
-        return refused("not_private", directory,
-                       fmt::format("The ledger's directory '{}' belongs to {}, and this process runs as {}. "
-                                   "Run it as that user, or name a directory of your own. To take this one "
-                                   "over with all that is in it: chown -R {}.",
-                                   directory, name_of(info->owner), name_of(::geteuid()), ::geteuid()),
-                       {{"owner", info->owner}});
+        return lock_refused(
+            "not_private", directory,
+            fmt::format("The ledger's directory '{}' belongs to {}, and this process runs as {}. "
+                        "Run it as that user, or name a directory of your own. To take this one "
+                        "over with all that is in it: chown -R {}.",
+                        directory, name_of(info->owner), name_of(::geteuid()), ::geteuid()),
+            {{"owner", info->owner}});
     }
     if ((info->permissions & 0022) != 0) {
-        return refused("not_private", directory,
-                       fmt::format("Others may write to the ledger's directory '{}'. Take that away: chmod "
-                                   "go-w, or better chmod 700.",
-                                   directory));
+        return lock_refused(
+            "not_private", directory,
+            fmt::format("Others may write to the ledger's directory '{}'. Take that away: chmod "
+                        "go-w, or better chmod 700.",
+                        directory));
     }
     CALLGATE_TRY(check_parent(files, directory));
     struct ::statfs about{};
     if (::statfs(directory.c_str(), &about) == 0 &&
         is_network_filesystem(static_cast<std::uint64_t>(about.f_type))) {
-        return refused("network_filesystem", directory,
-                       fmt::format("'{}' is on a network filesystem, where locks and syncs cannot be relied "
-                                   "on. Put the ledger on a local disk.",
-                                   directory));
+        return lock_refused(
+            "network_filesystem", directory,
+            fmt::format("'{}' is on a network filesystem, where locks and syncs cannot be relied "
+                        "on. Put the ledger on a local disk.",
+                        directory));
     }
     return {};
 }
@@ -127,7 +132,7 @@ std::string owner_of(os::FileOps& files, const os::Fd& lock) {
 
 tl::unexpected<Error> owned(const std::string& directory, const std::string& owner, bool by_us) {
     const std::string who = owner.empty() ? "" : " (" + owner + ")";
-    return refused(
+    return lock_refused(
         "ledger_owned", directory,
         by_us
             ? fmt::format("This process{} owns the ledger in '{}' already. Use that one, or close it first.",
@@ -200,10 +205,11 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
     CALLGATE_TRY(check_directory(files, directory));
     // Looked at before it is opened, and after: a pipe or a device must not be waited for.
     const auto not_a_file = [&] {
-        return refused("not_a_file", directory,
-                       fmt::format("'{}/ledger.lock' is no file but a pipe, a device or a directory. Take it "
-                                   "away.",
-                                   directory));
+        return lock_refused(
+            "not_a_file", directory,
+            fmt::format("'{}/ledger.lock' is no file but a pipe, a device or a directory. Take it "
+                        "away.",
+                        directory));
     };
     if (const auto there = files.stat(directory + "/ledger.lock");
         there && there->kind != os::FileKind::regular)
@@ -211,15 +217,16 @@ Result<OwnerLock> OwnerLock::take(os::FileOps& files, const std::string& directo
     auto file = files.open(directory + "/ledger.lock", os::OpenMode::create);
     if (!file && os::error_number(file.error()) == ELOOP) {
         // It is emptied below: whoever put the link there must not choose which file that is.
-        return refused(
+        return lock_refused(
             "symbolic_link", directory,
             fmt::format("'{}/ledger.lock' is a symbolic link, which is not followed. Take it away.",
                         directory));
     }
     if (!file && os::is_disk_full(os::error_number(file.error()))) return no_room(directory, file.error());
     if (!file) {
-        return refused("not_writable", directory,
-                       fmt::format("The ledger's directory cannot be written. {}", file.error().message));
+        return lock_refused(
+            "not_writable", directory,
+            fmt::format("The ledger's directory cannot be written. {}", file.error().message));
     }
     CALLGATE_TRY_ASSIGN(const auto info, files.stat(*file));
     if (info.kind != os::FileKind::regular) return not_a_file();

@@ -22,10 +22,6 @@ namespace {
 constexpr std::size_t kMostProblems = 100;
 constexpr std::uint64_t kBetweenLooks = 1'000;
 
-tl::unexpected<Error> called_off() {
-    return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
-}
-
 /// One snapshot for all of it.
 class Snapshot {
 public:
@@ -133,7 +129,7 @@ private:
         for (std::uint64_t seen = 1;; ++seen) {
             CALLGATE_TRY_ASSIGN(auto found, ids.step());
             if (!found) return {};
-            if (seen % kBetweenLooks == 0 && !goes_on()) return called_off();
+            if (seen % kBetweenLooks == 0 && !goes_on()) return check_called_off();
             const std::string id(ids.text(0));
             auto approval = reader_.approvals.find(id, kAsWritten);
             if (!approval) {
@@ -199,7 +195,7 @@ private:
                 problem(fmt::format("event {} of the audit cannot be read", events.integer(1)));
                 continue;
             }
-            if (++report_.events % kBetweenLooks == 0 && !goes_on()) return called_off();
+            if (++report_.events % kBetweenLooks == 0 && !goes_on()) return check_called_off();
             if (auto done = replay(view); !done) return done;
         }
     }

@@ -38,6 +38,11 @@ struct ReplayReport {
     std::uint64_t archived = 0;  ///< the last event that is in a segment: up to there nothing can be replayed
 };
 
+/// Why a check has no answer: who asked for it wants it no more.
+inline tl::unexpected<Error> check_called_off() {
+    return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
+}
+
 /// In one snapshot of the file. `goes_on` is asked now and then; false: it is called off.
 Result<ReplayReport> replay_check(Reader& reader, const base::SealKey& key, const KeptSince& kept,
                                   const WorkProgress& goes_on);

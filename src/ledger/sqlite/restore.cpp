@@ -26,8 +26,8 @@ constexpr std::size_t kListed = 1'000;       // events of the gap in a report
 constexpr std::size_t kMaxLine = 64u << 20;  // bytes of an export's line
 constexpr std::size_t kMaxGapCalls = 1'000'000;
 
-tl::unexpected<Error> refused(ErrorCode code, std::string_view reason, std::string message,
-                              Object more = {}) {
+tl::unexpected<Error> restore_refused(ErrorCode code, std::string_view reason, std::string message,
+                                      Object more = {}) {
     more["reason"] = reason;
     return fail(code, std::move(message), std::move(more));
 }
@@ -50,11 +50,12 @@ struct KnownGap {
 };
 
 tl::unexpected<Error> wrong_export(const std::string& path, std::string what) {
-    return refused(ErrorCode::config_error, "wrong_export",
-                   fmt::format("'{}' is not an export of this ledger's audit that goes on from where the "
-                               "ledger ends: {}. Name another, or leave it out.",
-                               path, what),
-                   {{"path", path}});
+    return restore_refused(
+        ErrorCode::config_error, "wrong_export",
+        fmt::format("'{}' is not an export of this ledger's audit that goes on from where the "
+                    "ledger ends: {}. Name another, or leave it out.",
+                    path, what),
+        {{"path", path}});
 }
 
 Result<KnownGap> read_gap(const std::string& path, const std::string& chain_id, const AuditEnd& end) {
@@ -269,9 +270,9 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     CALLGATE_FAILPOINT_RETURN("ledger.before_restore");
     if (!options.files) options.files = std::make_shared<os::RealFileOps>();
     const auto no_ledger = [directory = options.directory] {
-        return refused(ErrorCode::config_error, "no_ledger",
-                       fmt::format("There is no ledger in '{}'. Name its directory.", directory),
-                       {{"directory", directory}});
+        return restore_refused(ErrorCode::config_error, "no_ledger",
+                               fmt::format("There is no ledger in '{}'. Name its directory.", directory),
+                               {{"directory", directory}});
     };
     const auto there = options.files->stat(options.directory + "/ledger.db");
     if (!there || there->size == 0) return no_ledger();  // or one would be made
@@ -290,19 +291,21 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     const bool restores = !order.moved && (behind || elsewhere || order.anyway);
     const bool ends_gap = order.accept_new_keys && (restores || gap_is_open);
     if (!restores && !ends_gap && !(order.moved && elsewhere)) {
-        return refused(ErrorCode::denied, "nothing_to_restore",
-                       "The ledger is not behind its mark, and is where it was. If ledger and mark were put "
-                       "back together, say --anyway.");
+        return restore_refused(
+            ErrorCode::denied, "nothing_to_restore",
+            "The ledger is not behind its mark, and is where it was. If ledger and mark were put "
+            "back together, say --anyway.");
     }
     if (ends_gap && order.because.empty()) {
-        return refused(ErrorCode::denied, "reason_missing",
-                       "Letting unknown keys run needs a reason, which goes on the record: --because TEXT.");
+        return restore_refused(
+            ErrorCode::denied, "reason_missing",
+            "Letting unknown keys run needs a reason, which goes on the record: --because TEXT.");
     }
     CALLGATE_TRY_ASSIGN(auto checked, ledger.check(progress));
     if (!checked.at("ok").as_bool()) {
-        return refused(ErrorCode::ledger_unavailable, "check_failed",
-                       "The ledger is not whole, and was not changed. Restore another copy.",
-                       {{"problems", checked.at("problems")}});
+        return restore_refused(ErrorCode::ledger_unavailable, "check_failed",
+                               "The ledger is not whole, and was not changed. Restore another copy.",
+                               {{"problems", checked.at("problems")}});
     }
     KnownGap gap;
     if (restores && !order.export_file.empty()) {

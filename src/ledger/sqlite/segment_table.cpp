@@ -14,7 +14,7 @@ namespace callgate::ledger {
 
 namespace {
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kSelectSegments =
     "SELECT first, last, hash, tail, path, note, key, file, bytes, sha256, archived_at FROM audit_segments "
     "ORDER BY last";
 
@@ -66,7 +66,7 @@ Object SegmentRow::to_json() const {
 }
 
 Result<std::vector<SegmentRow>> all_segments(Database& database) {
-    CALLGATE_TRY_ASSIGN(auto query, database.prepare(kColumns));
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare(kSelectSegments));
     std::vector<SegmentRow> all;
     for (;;) {
         CALLGATE_TRY_ASSIGN(auto found, query.step());
@@ -77,7 +77,7 @@ Result<std::vector<SegmentRow>> all_segments(Database& database) {
 }
 
 Result<std::optional<SegmentRow>> last_segment(Database& database) {
-    CALLGATE_TRY_ASSIGN(auto query, database.prepare(fmt::format("{} DESC LIMIT 1", kColumns)));
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare(fmt::format("{} DESC LIMIT 1", kSelectSegments)));
     CALLGATE_TRY_ASSIGN(auto found, query.step());
     if (!found) return std::nullopt;
     CALLGATE_TRY_ASSIGN(auto row, read(query));

@@ -14,14 +14,11 @@
 #include "base/try.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/check_interrupter.h"
+#include "ledger/sqlite/replay_check.h"
 
 namespace callgate::ledger {
 
 namespace {
-
-tl::unexpected<Error> called_off() {
-    return fail(ErrorCode::cancelled, "The check was called off.", {{"reason", "called_off"}});
-}
 
 // One part of a check after the other, which whoever waits for it can call off in the middle of a long query.
 class Step {
@@ -101,7 +98,7 @@ Result<Object> check_all(Reader& reader, const base::SealKey& key, const KeptSin
     if (!rows) return tl::unexpected(std::move(rows.error()));
     for (;;) {
         auto row = rows->step();
-        if (step->stopped()) return called_off();
+        if (step->stopped()) return check_called_off();
         if (!row) return tl::unexpected(std::move(row.error()));
         if (!*row) break;
         if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
@@ -131,21 +128,21 @@ Result<Object> check_all(Reader& reader, const base::SealKey& key, const KeptSin
     for (const auto& [what, sql] : kRules) {
         step->next();
         auto done = count(what, sql);
-        if (step->stopped()) return called_off();
+        if (step->stopped()) return check_called_off();
         if (!done) return tl::unexpected(std::move(done.error()));
     }
     step->next();
     auto ready = reader.calls.prepare(Access::read_only);
     if (ready) ready = reader.approvals.prepare(Access::read_only);
     if (ready) ready = look_at_records(reader, problems, *step);
-    if (step->stopped()) return called_off();
+    if (step->stopped()) return check_called_off();
     if (!ready) problems.emplace_back(ready.error().message);
     step->next();
     const auto began = std::chrono::steady_clock::now();
     auto replayed =
         replay_check(reader, key, kept, [&](std::uint64_t, std::uint64_t) { return !step->stopped(); });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    if (step->stopped()) return called_off();
+    if (step->stopped()) return check_called_off();
     step.reset();  // nobody else tells any more
     if (!replayed) return tl::unexpected(std::move(replayed.error()));
     for (Value& problem : replayed->problems) problems.push_back(std::move(problem));
