@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <istream>
-#include <memory>
 #include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "error_report.h"
-#include "help.h"
 #include "interrupt.h"
 #include "ledger/control/message.h"
+#include "options.h"
 #include "person_line.h"
 #include "program.h"
 
@@ -64,21 +63,9 @@ void outline_rows(const Value& report, std::size_t indent, std::vector<std::vect
 
 }  // namespace
 
-VerbGroup::VerbGroup(CLI::App& app, const char* name, std::string_view help, OperatorLine& line,
-                     std::function<int()>& chosen)
-    : verbs_(*app.add_subcommand(name)), line_(line), chosen_(chosen) {
-    verbs_.formatter(std::make_shared<FixedHelp>(help));
-    verbs_.require_subcommand(1);
-}
-
-CLI::App& VerbGroup::add(const char* name, std::string_view help, std::function<int()> run) {
-    CLI::App& verb = *verbs_.add_subcommand(name);
-    verb.formatter(std::make_shared<FixedHelp>(help));
-    verb.add_option("--ledger", line_.ledger);
-    verb.add_flag("--json", line_.json);
-    verb.add_option("--color", line_.color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.callback([run = std::move(run), &chosen = chosen_] { chosen = run; });
-    return verb;
+void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json) {
+    add_ledger_option(verb, line.ledger);
+    add_output_options(verb, line.json, line.color, json);
 }
 
 OperatorRun::OperatorRun(const OperatorLine& line, const Console& console)

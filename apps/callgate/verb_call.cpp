@@ -19,73 +19,18 @@
 #include "call_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
-#include "help.h"
 #include "input.h"
 #include "interrupt.h"
 #include "ledger/control/asker.h"
 #include "ledger_access.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "person_line.h"
 #include "progress_line.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate call: call a tool of the built-in demo set, through every stage of the runtime
-
-Usage: callgate call [options] NAME [JSON | -]
-       callgate call [options] -
-       callgate call [options] --resume CALL
-
-  NAME                 the tool: callgate tools lists them. - reads a whole tool call from
-                       standard input: {"name": …, "arguments": {…}}
-  JSON                 the arguments, an object; - reads them from standard input
-
-The call
-  --action A           of a tool that has several, such as notes
-  --key K              idempotency key: a second call with it is answered from the record
-  --resume CALL        the call with this id, which somebody has approved since
-  --timeout MS         the deadline, in milliseconds
-
-Who asks
-  --principal P        who asks: local by default
-  --scope S            a permission that was granted; repeatable
-  --autonomy LEVEL     A0 (only previews) to A4 (asks for critical things alone); A2 by default
-  --approve-as NAME    a trial, with --ledger memory: where the call needs approval NAME, another
-                       person than who asks, gives it, and the call goes on; repeatable. On a
-                       terminal you are asked, and decide in your own name
-
-The record
-  --ledger DIR         where calls and approvals are kept: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate. memory: nowhere,
-                       it ends with the program
-
-Output
-  --trace              what each stage decided, on standard error; with --json under "trace"
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The result goes to standard output, everything else to standard error. Ctrl-C calls it off.
-A call that needs approval is kept: callgate approvals approve ID, then the same call again, or
---resume.
-
-Exit codes
-  0  it succeeded      1  it failed, ran out of time or was called off
-  2  wrong usage, or the ledger cannot be had: another process owns it
-  3  refused: no such tool, scope, arguments, policy, limits; previewed
-  4  needs approval    5  the outcome is unknown: it may have taken effect
-
-Examples
-  callgate call add '{"a": 5, "b": 3}' --trace
-  callgate call count '{"to": 20}' --timeout 1000
-  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}'
-  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}' --ledger memory \
-      --approve-as grace
-  callgate call notes '{"name": "todo"}' --action read --scope notes --json
-)";
 
 // --ledger: no directory, but the ledger in memory.
 constexpr std::string_view kInMemory = "memory";
@@ -379,26 +324,65 @@ private:
 
 }  // namespace
 
-void add_call(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_call(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verb = *app.add_subcommand("call");
-    verb.formatter(std::make_shared<FixedHelp>(kHelp));
-    verb.add_option("NAME", line->tool);
-    verb.add_option("JSON", line->arguments);
-    verb.add_option("--action", line->action);
-    verb.add_option("--key", line->key);
-    verb.add_option("--resume", line->resume);
-    verb.add_option("--ledger", line->ledger);
-    verb.add_option("--timeout", line->timeout_ms)->check(CLI::Range(1u, 86'400'000u));
-    verb.add_option("--principal", line->principal);
-    verb.add_option("--scope", line->scopes)->allow_extra_args(false);
-    verb.add_option("--autonomy", line->autonomy)->check(CLI::IsMember({"A0", "A1", "A2", "A3", "A4"}));
-    verb.add_option("--approve-as", line->approvers)->allow_extra_args(false);
-    verb.add_flag("--trace", line->trace);
-    verb.add_flag("--json", line->json);
-    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.callback(
-        [line, &console, &chosen] { chosen = [line, &console] { return CallRun(*line, console).run(); }; });
+    Verb& verb = program.add("call", "call a tool of the demo set, through every stage");
+    verb.usage("[options] NAME [JSON | -]").usage("[options] -").usage("[options] --resume CALL");
+    verb.argument("NAME",
+                  "the tool: callgate tools lists them. - reads a whole tool call from standard input: "
+                  "{\"name\": …, \"arguments\": {…}}",
+                  line->tool)
+        .completed_by(Completes::tool);
+    verb.argument("JSON", "the arguments, an object; - reads them from standard input", line->arguments);
+
+    verb.heading("The call");
+    verb.option("--action", "A", "of a tool that has several, such as notes", line->action);
+    verb.option("--key", "K", "idempotency key: a second call with it is answered from the record", line->key)
+        .not_empty();
+    verb.option("--resume", "CALL",
+                "the call with this id, which somebody has approved since; its beginning or its end",
+                line->resume)
+        .not_empty()
+        .completed_by(Completes::call);
+    verb.option("--timeout", "MS", "the deadline, in milliseconds", line->timeout_ms).between(1, 86'400'000);
+
+    verb.heading("Who asks");
+    verb.option("--principal", "P", "who asks: local by default", line->principal);
+    verb.option("--scope", "S", "a permission that was granted; repeatable", line->scopes);
+    verb.option("--autonomy", "LEVEL",
+                "A0 (only previews) to A4 (asks for critical things alone); A2 by default", line->autonomy)
+        .one_of({"A0", "A1", "A2", "A3", "A4"});
+    verb.option("--approve-as", "NAME",
+                "a trial, with --ledger memory: where the call needs approval NAME, another person than "
+                "who asks, gives it, and the call goes on; repeatable. On a terminal you are asked, and "
+                "decide in your own name",
+                line->approvers);
+
+    verb.heading("The record");
+    add_ledger_option(verb, line->ledger, ". memory: nowhere, it ends with the program");
+
+    verb.heading("Output");
+    verb.flag("--trace", "what each stage decided, on standard error; with --json under \"trace\"",
+              line->trace);
+    add_output_options(verb, line->json, line->color);
+    verb.text(
+        "The result goes to standard output, everything else to standard error. Ctrl-C calls it off. A call "
+        "that needs approval is kept: callgate approvals approve ID, then the same call again, or --resume.");
+    verb.exits(0, "it succeeded")
+        .exits(1, "it failed, ran out of time or was called off")
+        .exits(2, "wrong usage, or the ledger cannot be had: another process owns it")
+        .exits(3, "refused: no such tool, scope, arguments, policy, limits; previewed")
+        .exits(4, "needs approval")
+        .exits(5, "the outcome is unknown: it may have taken effect");
+    verb.example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")
+        .example("callgate call count '{\"to\": 20}' --timeout 1000")
+        .example("callgate call send_mail '{\"to\": [\"ada@example.org\"], \"subject\": \"Hi\"}'")
+        .example(
+            "callgate call send_mail '{\"to\": [\"ada@example.org\"], \"subject\": \"Hi\"}' \\\n      "
+            "--ledger memory "
+            "--approve-as grace")
+        .example("callgate call notes '{\"name\": \"todo\"}' --action read \\\n      --scope notes --json");
+    verb.runs([line, &console] { return CallRun(*line, console).run(); });
 }
 
 }  // namespace callgate::cli

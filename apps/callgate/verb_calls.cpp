@@ -10,100 +10,12 @@
 
 #include "call_rows_report.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate calls: what was called, and what came of it
-
-Usage: callgate calls VERB [options]
-
-Verbs
-  list     the recorded calls, newest first
-  show     one of them: attempts, outcome, events
-  resolve  say what became of a call whose outcome is unknown
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kListHelp =
-    R"(callgate calls list: the recorded calls, newest first
-
-Usage: callgate calls list [options]
-
-  --unknown            those whose outcome is unknown: a person has to find out
-  --state S            claimed, dispatched, reconciling, succeeded, failed, unknown, cancelled or
-                       not_applied
-  --tool T             of this tool
-  --principal P        by this principal
-  --limit N            how many at most: 50 by default
-  --before ID          those before this one: the next page
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  listed            2  wrong usage, or no ledger
-
-Examples
-  callgate calls list --unknown
-  callgate calls list --tool send_mail --state failed --json
-)";
-
-constexpr std::string_view kShowHelp =
-    R"(callgate calls show: one call, its attempts, the shape of its outcome, its events
-
-Usage: callgate calls show [options] ID
-
-  ID                   of the call
-  --full               long texts whole; without it their head, tail, size and SHA-256
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  shown             1  there is no such call
-  2  wrong usage, or no ledger
-
-Examples
-  callgate calls show 01975f2e-7c1a-7000-8000-0123456789ab
-)";
-
-constexpr std::string_view kResolveHelp =
-    R"(callgate calls resolve: say what became of a call whose outcome is unknown
-
-Usage: callgate calls resolve [options] ID --applied|--not-applied --evidence TEXT
-
-  ID                   of the call
-  --applied            it took effect
-  --not-applied        it did not
-  --evidence TEXT      how you know, for the record
-  --yes                do not ask
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Your finding is the call's outcome from then on, and is on the record in your name. It cannot be
-changed.
-
-Exit codes
-  0  recorded          1  you said no, or it was refused: not unknown, no such call
-  2  wrong usage, or no ledger
-
-Examples
-  callgate calls resolve 01975f2e-7c1a-7000-8000-0123456789ab --applied \
-      --evidence 'the mail is in the outbox, sent 14:02'
-)";
 
 struct CommandLine : OperatorLine {
     std::string id;
@@ -175,32 +87,59 @@ int resolve(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_calls(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_calls(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    VerbGroup verbs(app, "calls", kHelp, *line, chosen);
+    Verb& group = program.add("calls", "what was called, and what came of it");
 
-    CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
-    CLI::Option* unknown = listing.add_flag("--unknown", line->unknown);
-    listing.add_option("--state", line->state)
-        ->check(CLI::IsMember({"claimed", "dispatched", "reconciling", "succeeded", "failed", "unknown",
-                               "cancelled", "not_applied"}))
-        ->excludes(unknown);
-    listing.add_option("--tool", line->tool);
-    listing.add_option("--principal", line->principal);
-    listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
-    listing.add_option("--before", line->before);
+    Verb& listing = group.add("list", "the recorded calls, newest first");
+    listing.flag("--unknown", "those whose outcome is unknown: a person has to find out", line->unknown);
+    listing
+        .option("--state", "S",
+                "claimed, dispatched, reconciling, succeeded, failed, unknown, cancelled or not_applied",
+                line->state)
+        .one_of({"claimed", "dispatched", "reconciling", "succeeded", "failed", "unknown", "cancelled",
+                 "not_applied"})
+        .excludes("--unknown");
+    listing.option("--tool", "T", "of this tool", line->tool).completed_by(Completes::tool);
+    listing.option("--principal", "P", "by this principal", line->principal);
+    listing.option("--limit", "N", "how many at most: 50 by default", line->limit).between(1, 1'000);
+    listing.option("--before", "ID", "those before this one: the next page", line->before)
+        .completed_by(Completes::call);
+    add_operator_options(listing, *line);
+    listing.text(std::string(kShortIds));
+    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+    listing.example("callgate calls list --unknown")
+        .example("callgate calls list --tool send_mail --state failed --json");
+    listing.runs([line, &console] { return list(*line, console); });
 
-    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] { return show(*line, console); });
-    showing.add_option("ID", line->id)->required();
-    showing.add_flag("--full", line->full);
+    constexpr const char* kId = "of the call; its beginning or its end";
+    Verb& showing = group.add("show", "one call: attempts, the shape of its outcome, events");
+    showing.argument("ID", kId, line->id).required().completed_by(Completes::call);
+    showing.flag("--full", "long texts whole; without it their head, tail, size and SHA-256", line->full);
+    add_operator_options(showing, *line);
+    showing.exits(0, "shown").exits(1, "there is no such call").exits(2, "wrong usage, or no ledger");
+    showing.example("callgate calls show 01975f2e-7c1a-7000-8000-0123456789ab");
+    showing.runs([line, &console] { return show(*line, console); });
 
-    CLI::App& resolving =
-        verbs.add("resolve", kResolveHelp, [line, &console] { return resolve(*line, console); });
-    resolving.add_option("ID", line->id)->required();
-    resolving.add_flag("--applied", line->applied);
-    resolving.add_flag("--not-applied", line->not_applied);
-    resolving.add_option("--evidence", line->evidence)->required();
-    resolving.add_flag("--yes", line->yes);
+    Verb& resolving = group.add("resolve", "say what became of a call whose outcome is unknown");
+    resolving.usage("[options] ID --applied --evidence TEXT")
+        .usage("[options] ID --not-applied --evidence TEXT");
+    resolving.argument("ID", kId, line->id).required().completed_by(Completes::call);
+    resolving.flag("--applied", "it took effect", line->applied);
+    resolving.flag("--not-applied", "it did not", line->not_applied);
+    resolving.option("--evidence", "TEXT", "how you know, for the record", line->evidence).required();
+    resolving.flag("--yes", "do not ask", line->yes);
+    add_operator_options(resolving, *line);
+    resolving.text(
+        "Your finding is the call's outcome from then on, and is on the record in your name. It cannot be "
+        "changed.");
+    resolving.exits(0, "recorded")
+        .exits(1, "you said no, or it was refused: not unknown, no such call")
+        .exits(2, "wrong usage, or no ledger");
+    resolving.example(
+        "callgate calls resolve 456789ab --applied \\\n      --evidence 'the mail is in the outbox, sent "
+        "14:02'");
+    resolving.runs([line, &console] { return resolve(*line, console); });
 }
 
 }  // namespace callgate::cli

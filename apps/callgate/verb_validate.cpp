@@ -7,55 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "help.h"
 #include "input.h"
+#include "options.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate validate: is this tool's schema sound, and would this call be accepted?
-
-Usage: callgate validate [options] TOOL.json [ARGS.json | -]
-
-  TOOL.json            a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema
-  ARGS.json            the arguments of a call; - reads them from standard input. Without it
-                       the schema alone is checked and the parameters are listed
-
-What is checked
-  --schema             take TOOL.json for a bare JSON Schema, whatever it looks like
-  --open               allow parameters the schema does not name (they are refused unless
-                       the schema itself rules on them)
-  --format             let "format" decide (date-time, email, uri, …); it is a remark otherwise
-  --coerce[=full]      first mend what is plainly meant ("5" for 5, JSON in a string, null for
-                       an absent optional), say what changed, check the result; full: also
-                       "true" and "false"
-  --draft DRAFT        where the schema has no $schema: 2020-12 (default), 2019-09, draft-07
-  --resource URI=FILE  a document that $ref may reach; repeatable. Nothing is ever fetched
-  --pcre2              allow look-around and back-references in patterns, under match limits
-
-Output
-  --json               one JSON document on standard output, for unusable input too
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-
-Limits
-  --max-bytes SIZE     of each file: 4M by default
-  --max-depth N        nesting of the arguments: 64 by default
-  --max-nodes N        values in the arguments: 100000 by default
-  --max-errors N       problems listed: 100 by default
-  -h, --help           this text
-
-Exit codes
-  0  valid    1  invalid    2  unusable input: broken schema, missing file, not JSON,
-                               too large, too costly to check, wrong usage
-
-Examples
-  callgate validate send_mail.json
-  callgate validate send_mail.json call.json
-  echo '{"to": "ada@example.org"}' | callgate validate send_mail.json -
-  callgate validate --json --coerce send_mail.json call.json | jq .violations
-)";
 
 // Schemas have their own bounds (schema::Limits); a tool definition wraps them a little.
 constexpr std::size_t kToolDepth = 512;
@@ -222,34 +179,69 @@ ValidateReport validate(const ValidateOptions& options) {
     return Validation(options).run();
 }
 
-void add_validate(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_validate(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
     ValidateOptions& options = line->options;
-    CLI::App& verb = *app.add_subcommand("validate");
-    verb.formatter(std::make_shared<FixedHelp>(kHelp));
+    Verb& verb = program.add("validate", "is a tool's schema sound, and would this call be accepted?");
+    verb.usage("[options] TOOL.json [ARGS.json | -]");
+    verb.argument("TOOL.json", "a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema",
+                  options.tool)
+        .required()
+        .completed_by(Completes::file);
+    verb.argument("ARGS.json",
+                  "the arguments of a call; - reads them from standard input. Without it the schema alone is "
+                  "checked and the parameters are listed",
+                  options.arguments)
+        .completed_by(Completes::file);
 
-    verb.add_option("TOOL", options.tool)->required();
-    verb.add_option("ARGS", options.arguments);
-    verb.add_flag("--schema", options.bare_schema);
-    verb.add_flag("--open", options.open);
-    verb.add_flag("--format", options.assert_format);
-    // A flag with a value: as an option it would swallow the file that follows.
-    verb.add_flag("--coerce{standard}", line->coerce)->check(CLI::IsMember({"standard", "full"}));
-    verb.add_option("--draft", line->draft)->check(CLI::IsMember({"2020-12", "2019-09", "draft-07"}));
-    verb.add_option("--resource", options.resources)->allow_extra_args(false);
-    verb.add_flag("--pcre2", options.pcre2);
-    verb.add_flag("--json", line->json);
-    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.add_option("--max-bytes", options.limits.max_bytes)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
-        ->transform(CLI::AsSizeValue(false));
-    verb.add_option("--max-depth", options.limits.max_depth)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000}));
-    verb.add_option("--max-nodes", options.limits.max_nodes)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}));
-    verb.add_option("--max-errors", options.max_errors)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
-    verb.callback([line, &console, &chosen] { chosen = [line, &console] { return run(*line, console); }; });
+    verb.heading("What is checked");
+    verb.flag("--schema", "take TOOL.json for a bare JSON Schema, whatever it looks like",
+              options.bare_schema);
+    verb.flag("--open",
+              "allow parameters the schema does not name (they are refused unless the schema itself rules on "
+              "them)",
+              options.open);
+    verb.flag("--format", "let \"format\" decide (date-time, email, uri, …); it is a remark otherwise",
+              options.assert_format);
+    Option& coerce =
+        verb.option("--coerce", "full",
+                    "first mend what is plainly meant (\"5\" for 5, JSON in a string, null for an "
+                    "absent optional), say what changed, check the result; full: also \"true\" "
+                    "and \"false\"",
+                    line->coerce);
+    coerce.value_alone = "standard";
+    coerce.one_of({"standard", "full"});
+    verb.option("--draft", "DRAFT", "where the schema has no $schema: 2020-12 (default), 2019-09, draft-07",
+                line->draft)
+        .one_of({"2020-12", "2019-09", "draft-07"});
+    verb.option("--resource", "URI=FILE",
+                "a document that $ref may reach; repeatable. Nothing is ever fetched", options.resources);
+    verb.flag("--pcre2", "allow look-around and back-references in patterns, under match limits",
+              options.pcre2);
+
+    verb.heading("Limits");
+    verb.option("--max-bytes", "SIZE", "of each file: 4M by default", options.limits.max_bytes)
+        .between(1, std::uint64_t{1} << 30)
+        .is_size = true;
+    verb.option("--max-depth", "N", "nesting of the arguments: 64 by default", options.limits.max_depth)
+        .between(1, 1'000);
+    verb.option("--max-nodes", "N", "values in the arguments: 100000 by default", options.limits.max_nodes)
+        .between(1, 10'000'000);
+    verb.option("--max-errors", "N", "problems listed: 100 by default", options.max_errors)
+        .between(1, 10'000);
+
+    verb.heading("Output");
+    add_output_options(verb, line->json, line->color);
+    verb.exits(0, "valid")
+        .exits(1, "invalid")
+        .exits(2,
+               "unusable input: broken schema, missing file, not JSON, too large, too costly to check, wrong "
+               "usage");
+    verb.example("callgate validate send_mail.json")
+        .example("callgate validate send_mail.json call.json")
+        .example("echo '{\"to\": \"ada@example.org\"}' | callgate validate send_mail.json -")
+        .example("callgate validate --json --coerce send_mail.json call.json \\\n      | jq .violations");
+    verb.runs([line, &console] { return run(*line, console); });
 }
 
 }  // namespace callgate::cli

@@ -7,12 +7,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include <callgate/schema.h>
 
@@ -20,6 +17,8 @@
 #include "validate_report.h"
 
 namespace callgate::cli {
+
+class Verb;
 
 struct ValidateOptions {
     std::string tool;
@@ -38,7 +37,7 @@ struct ValidateOptions {
 /// The work without the output.
 ValidateReport validate(const ValidateOptions& options);
 
-/// Add the verb. When it is chosen, `chosen` becomes what runs it and gives the exit code.
-void add_validate(CLI::App& app, const Console& console, std::function<int()>& chosen);
+/// Adds it to the program. `console` must outlive the program.
+void add_validate(Verb& program, const Console& console);
 
 }  // namespace callgate::cli
