@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "ids.h"
 #include "ledger/audit/segment_file.h"
 #include "os/file_ops.h"
 #include "program.h"
@@ -53,8 +54,9 @@ int archive_log(OperatorRun& run, const ArchiveLine& line) {
     run.print(archived == 0 ? fmt::format("{} there is nothing to archive\n", run.style().green("✓"))
                             : fmt::format("{} {} events are archived\n", run.style().green("✓"), archived));
     for (const Value& one : list_at(*answer, "segments"))
-        run.print(fmt::format("  {} to {}: {}\n", number_at(one, "first"), number_at(one, "last"),
-                              printable(text_at(one, "file"))));
+        run.print(indented(fmt::format("{} to {}: {}", number_at(one, "first"), number_at(one, "last"),
+                                       printable(text_at(one, "file"))),
+                           2, run.style()));
     return 0;
 }
 
@@ -63,15 +65,22 @@ int list_segments(OperatorRun& run) {
     if (!answer) return run.give_up(answer.error());
     if (run.print_json(*answer)) return 0;
     if (list_at(*answer, "segments").empty()) run.print("Nothing was archived.\n");
-    for (const Value& one : list_at(*answer, "segments"))
-        run.print(fmt::format("{} to {}  {} bytes  {}  {}\n", number_at(one, "first"), number_at(one, "last"),
-                              number_at(one, "bytes"), short_time(text_at(one, "archived_at")),
-                              printable(text_at(one, "file"))));
+    for (const Value& one : list_at(*answer, "segments")) {
+        const std::string facts =
+            fmt::format("{} to {}  {} bytes  {}", number_at(one, "first"), number_at(one, "last"),
+                        number_at(one, "bytes"), short_time(text_at(one, "archived_at")));
+        const std::string file = printable(text_at(one, "file"));
+        const Style& style = run.style();
+        const bool fits = style.width == 0 || columns_of(facts) + 2 + columns_of(file) <= style.width;
+        run.print(fits ? fmt::format("{}  {}\n", facts, file) : facts + '\n' + indented(file, 2, style));
+    }
     return 0;
 }
 
 int erase_payloads(OperatorRun& run, const EraseLine& line) {
-    const auto id = base::parse_uuid(line.call);
+    const auto call = whole_id(run, line.call, IdOf::call);
+    if (!call) return run.give_up(call.error());
+    const auto id = base::parse_uuid(*call);
     if (!id) {
         Error error = id.error();
         error.code = ErrorCode::config_error;
@@ -85,22 +94,23 @@ int erase_payloads(OperatorRun& run, const EraseLine& line) {
         const auto erased = ledger::erase_in_segment(files, line.segment, id->bytes);
         if (!erased) return run.give_up(erased.error());
         // That it was done is on the record of the ledger, whatever there was still in it.
-        const auto told = run.ask({{"verb", "audit.erase"}, {"call", line.call}});
+        const auto told = run.ask({{"verb", "audit.erase"}, {"call", *call}});
         if (!told) return run.give_up(told.error());
         const Value answer{{"erased", *erased}, {"segment", line.segment}};
         if (!run.print_json(answer)) run.print(erased_text(run, static_cast<std::int64_t>(*erased)));
         return *erased == 0 ? kNo : 0;
     }
-    const auto answer = run.ask({{"verb", "audit.erase"}, {"call", line.call}});
+    const auto answer = run.ask({{"verb", "audit.erase"}, {"call", *call}});
     if (!answer) return run.give_up(answer.error());
     const std::int64_t erased = number_at(*answer, "erased");
     if (!run.print_json(*answer)) {
         run.print(erased_text(run, erased));
         if (number_at(*answer, "archived") != 0)
-            run.print(
-                fmt::format("  Events up to {} are archived. If some are of this call, erase them in their "
-                            "segment, too: --segment FILE\n",
-                            number_at(*answer, "archived")));
+            run.print(indented(
+                fmt::format("Events up to {} are archived. If some are of this call, erase them in their "
+                            "segment, too: --segment FILE",
+                            number_at(*answer, "archived")),
+                2, run.style()));
     }
     return erased == 0 ? kNo : 0;
 }

@@ -82,9 +82,9 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Con
                           flag_at(report, "restored") ? "the ledger is restored" : "the ledger is accepted"));
     run.print(outline(report, style));
     if (text_at(report, "new_keys") == "held")
-        run.print(
-            "Keys that are not known are answered with \"outcome unknown\" until you say "
-            "--accept-new-keys.\n");
+        run.print(indented(
+            "Keys that are not known are answered with \"outcome unknown\" until you say --accept-new-keys.",
+            0, style));
     return 0;
 }
 

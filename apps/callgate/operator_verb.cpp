@@ -211,6 +211,17 @@ std::string short_time(std::string_view iso) {
     return out;
 }
 
+std::string next_page(const Value& page, const Style& style) {
+    const std::string next = text_at(page, "next");
+    return next.empty() ? next
+                        : indented(fmt::format("There are more: --before {}", printable(next)), 2, style);
+}
+
+std::string done_text(std::string_view what, const Style& style) {
+    std::string out = indented(what, 2, style);
+    return out.replace(0, 1, style.green("✓"));
+}
+
 std::string duration_text(std::int64_t seconds) {
     struct Unit {
         std::int64_t seconds;
@@ -236,9 +247,16 @@ std::string outline(const Value& report, const Style& style) {
     std::size_t width = 0;
     for (const auto& row : rows) width = std::max(width, columns_of(row.front()));
     std::string out;
+    const std::size_t column = width + 4;
+    const std::size_t room = style.width > column + 20 ? style.width - column : 0;
     for (const auto& row : rows) {
-        const std::string name = row.back().empty() ? row.front() : padded(row.front(), width + 2);
-        out += fmt::format("  {}{}\n", style.dim(name), row.back());
+        if (row.back().empty()) {
+            out += fmt::format("  {}\n", style.dim(row.front()));
+            continue;
+        }
+        std::string lead = "  " + style.dim(padded(row.front(), width + 2));
+        for (const std::string& line : folded(row.back(), room))
+            out += std::exchange(lead, std::string(column, ' ')) + line + '\n';
     }
     return out;
 }

@@ -101,6 +101,10 @@ const Array& list_at(const Value& object, std::string_view name);
 std::string short_time(std::string_view iso);
 /// "45 s", "14 min 5 s", "2 h 10 min", "3 d 4 h"
 std::string duration_text(std::int64_t seconds);
+/// How to see more of a list; "" where there is none.
+std::string next_page(const Value& page, const Style& style);
+/// "✓ what was done"
+std::string done_text(std::string_view what, const Style& style);
 /// A report of any shape: one line for each value, members of members indented.
 std::string outline(const Value& report, const Style& style);
 

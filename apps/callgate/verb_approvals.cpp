@@ -10,6 +10,8 @@
 #include "approval_report.h"
 #include "approvals_watch.h"
 #include "base/ids.h"
+#include "base/try.h"
+#include "ids.h"
 #include "operator_verb.h"
 #include "options.h"
 #include "program.h"
@@ -36,8 +38,10 @@ int list(const CommandLine& line, const Console& console) {
     Object request{{"verb", "approvals.list"}, {"limit", line.limit}};
     if (!state.empty()) request["state"] = state;
     if (!line.before.empty()) {
-        if (const auto id = base::parse_uuid(line.before); !id) return run.give_up(id.error());
-        request["before"] = line.before;
+        const auto before = whole_id(run, line.before, IdOf::approval);
+        if (!before) return run.give_up(before.error());
+        if (const auto id = base::parse_uuid(*before); !id) return run.give_up(id.error());
+        request["before"] = *before;
     }
     const auto page = run.ask(request);
     if (!page) return run.give_up(page.error());
@@ -45,9 +49,14 @@ int list(const CommandLine& line, const Console& console) {
     return 0;
 }
 
+Result<Value> find(OperatorRun& run, const std::string& given) {
+    CALLGATE_TRY_ASSIGN(const std::string id, whole_id(run, given, IdOf::approval));
+    return run.ask({{"verb", "approvals.show"}, {"id", id}});
+}
+
 int show(const CommandLine& line, const Console& console) {
     OperatorRun run(line, console);
-    const auto shown = run.ask({{"verb", "approvals.show"}, {"id", line.id}});
+    const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
     if (!run.print_json(*shown))
         run.print(approval_text(value_at(*shown, "approval"), line.full, run.style()));
@@ -73,7 +82,7 @@ int decide(const CommandLine& line, const Console& console, std::string_view wha
                   {{"reason", "usage"}}));
     if (!line.yes && !run.may_ask())
         return run.give_up(nobody_to_ask(what, approving ? "--yes and --digest HEX" : "--yes"));
-    const auto shown = run.ask({{"verb", "approvals.show"}, {"id", line.id}});
+    const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
     const Value& approval = value_at(*shown, "approval");
     if (!line.yes) {

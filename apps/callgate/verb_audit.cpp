@@ -1,5 +1,6 @@
 #include "verb_audit.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,10 +31,23 @@ struct CommandLine : OperatorLine {
     bool yes = false;
 };
 
+// A terminal gets long lines broken, everything else gets the text as it is.
+std::string folded_lines(std::string_view text, const Style& style) {
+    if (style.width == 0) return std::string(text);
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+        for (const std::string& line : folded(text.substr(0, end), style.width)) out += line + '\n';
+        text.remove_prefix(end + 1);
+    }
+    return out;
+}
+
 int checkpoint(OperatorRun& run) {
     const auto answer = run.ask({{"verb", "audit.checkpoint"}});
     if (!answer) return run.give_up(answer.error());
-    if (!run.print_json(*answer)) run.print(printable_lines(text_at(*answer, "checkpoint")));
+    if (!run.print_json(*answer))
+        run.print(folded_lines(printable_lines(text_at(*answer, "checkpoint")), run.style()));
     return 0;
 }
 
@@ -41,7 +55,7 @@ int key(OperatorRun& run) {
     const auto answer = run.ask({{"verb", "ledger.stats"}});
     if (!answer) return run.give_up(answer.error());
     const std::string vkey = text_at(value_at(*answer, "audit"), "key");
-    if (!run.print_json({{"key", vkey}})) run.print(printable(vkey) + '\n');
+    if (!run.print_json({{"key", vkey}})) run.print(folded_lines(printable(vkey) + '\n', run.style()));
     return 0;
 }
 

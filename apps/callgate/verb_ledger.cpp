@@ -74,7 +74,7 @@ int backup(const CommandLine& line, const Console& console) {
                                  fmt::format("{} cannot be made: {}.", line.path, fault.message()),
                                  {{"reason", "file_unwritable"}, {"path", line.path}}));
     const auto answer = run.ask_long({{"verb", "ledger.backup"}, {"path", path}}, "backup");
-    if (answer && !run.json()) run.print(fmt::format("{} {}\n", run.style().green("✓"), printable(path)));
+    if (answer && !run.json()) run.print(done_text(printable(path), run.style()));
     return report(run, answer);
 }
 

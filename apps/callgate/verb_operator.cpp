@@ -84,7 +84,9 @@ private:
         if (line_.json) {
             console_.out << json::write_pretty(Value{{"key", file.vkey()}, {"path", path}}) << '\n';
         } else {
-            console_.out << fmt::format("key   {}\nfile  {}\n", printable(file.vkey()), printable(path));
+            const Style style = console_.out_terminal.style(color_);
+            console_.out << fact("key", printable(file.vkey()), style)
+                         << fact("file", printable(path), style);
         }
         return 0;
     }
