@@ -16,9 +16,13 @@
 #include <callgate/runtime.h>
 
 #include "base/clock.h"
+#include "base/ids.h"
+#include "base/try.h"
 #include "call_report.h"
+#include "call_rows_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
+#include "ids.h"
 #include "input.h"
 #include "interrupt.h"
 #include "ledger/control/asker.h"
@@ -27,6 +31,7 @@
 #include "options.h"
 #include "person_line.h"
 #include "progress_line.h"
+#include "tool_call.h"
 
 namespace callgate::cli {
 
@@ -70,6 +75,7 @@ public:
 
     int run() {
         if (auto ready = read_arguments(); !ready) return unusable(ready.error());
+        if (auto found = find_resumed(); !found) return unusable(found.error());
         const Interrupt interrupt;
         auto runtime = open(interrupt);
         if (!runtime) return unusable(runtime.error());
@@ -159,11 +165,35 @@ private:
                         "A tool call from standard input brings its own arguments and has no --action.",
                         {{"reason", "usage"}});
         text_ = line_.arguments;
+        key_ = line_.key;
         if (!whole_call() && line_.arguments != kStandardInput) return {};
         auto read =
             read_input(kStandardInput, json::ParseLimits().max_bytes, ErrorCode::config_error, Limit::fixed);
         if (!read) return tl::unexpected<Error>(std::move(read.error()));
         text_ = std::move(*read);
+        return whole_call() ? unwrap_request() : Result<void>();
+    }
+
+    // An MCP tools/call request, or its params, becomes the call that is in it.
+    Result<void> unwrap_request() {
+        const auto document = json::parse(text_);
+        // What is no JSON is refused by the runtime, with its place.
+        if (!document || !is_mcp_request(*document)) return {};
+        CALLGATE_TRY_ASSIGN(ToolCall call, tool_call_from_json(*document));
+        text_ = json::write(Object{{"name", call.name}, {"arguments", std::move(call.arguments)}});
+        if (key_.empty()) key_ = std::move(call.key);
+        return {};
+    }
+
+    // The whole id of the call to resume, where a part of it was given.
+    Result<void> find_resumed() {
+        resumed_ = line_.resume;
+        const auto where = ledger_directory(line_.ledger);
+        if (resumed_.empty() || !where || *where == kInMemory || base::parse_uuid(resumed_)) return {};
+        OperatorLine line;
+        line.ledger = line_.ledger;
+        OperatorRun run(line, console_);
+        CALLGATE_TRY_ASSIGN(resumed_, whole_id(run, line_.resume, IdOf::call));
         return {};
     }
 
@@ -172,7 +202,7 @@ private:
         context.principal = line_.principal;
         context.scopes = ScopeSet(line_.scopes);
         context.autonomy = autonomy_from_string(line_.autonomy).value_or(Autonomy::a2);
-        context.idempotency_key = line_.key;
+        context.idempotency_key = key_;
         if (line_.timeout_ms) context.timeout = std::chrono::milliseconds(*line_.timeout_ms);
         context.cancel = interrupt.token();
         context.trace = line_.trace;
@@ -181,7 +211,7 @@ private:
     }
 
     Outcome begin(Runtime& runtime, Context context) {
-        if (!line_.resume.empty()) return runtime.resume(line_.resume, std::move(context));
+        if (!line_.resume.empty()) return runtime.resume(resumed_, std::move(context));
         if (whole_call()) return runtime.call_json(text_, std::move(context));
         CallRequest request(line_.tool, text_.empty() ? Args() : Args(text_));
         request.action = line_.action;
@@ -229,8 +259,12 @@ private:
 
     std::string how_to_go_on(const Outcome& outcome, const Approval& approval) const {
         if (!durable_) return "  Add --approve-as NAME, where NAME is another person.\n";
-        return fmt::format("  callgate approvals approve {0}{2}\n  callgate call --resume {1}{2}\n",
-                           approval.id, outcome.call_id(), same_ledger());
+        const std::string ledger = same_ledger();
+        std::vector<std::string> approve = {"callgate approvals approve", approval.id};
+        std::vector<std::string> resume = {"callgate call --resume", outcome.call_id()};
+        for (auto* const words : {&approve, &resume})
+            if (!ledger.empty()) words->push_back(ledger);
+        return command_hint(approve, style_) + command_hint(resume, style_);
     }
 
     // Where an earlier call with its key is the one that nobody knows of, that one.
@@ -245,14 +279,14 @@ private:
         if (line_.ledger.empty()) return {};
         std::string quoted;
         for (const char c : line_.ledger) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        return printable(fmt::format(" --ledger '{}'", quoted));
+        return printable(fmt::format("--ledger '{}'", quoted));
     }
 
     // Yes or no; nothing: the person went away, or Ctrl-C came.
     std::optional<bool> ask(const Interrupt& interrupt) const {
         if (durable_)
-            console_.err
-                << "  In this demonstration your yes counts as it is; elsewhere you would sign it.\n";
+            console_.err << indented(
+                "In this demonstration your yes counts as it is; elsewhere you would sign it.", 2, style_);
         forget_typed_ahead(*console_.person);
         console_.err << "Approve? [y/N] " << std::flush;
         const auto answer = read_line(*console_.person, interrupt);
@@ -284,7 +318,8 @@ private:
             Object out = to_json(outcome, approval);
             if (durable_ && outcome.state() == State::needs_approval && out["error"].is_object())
                 out["error"].as_object()["details"].as_object()["how_to_approve"] =
-                    "callgate approvals approve " + outcome.approval_id() + same_ledger();
+                    "callgate approvals approve " + outcome.approval_id() +
+                    (line_.ledger.empty() ? "" : " " + same_ledger());
             if (vote_refused_) out["error"] = json_of(*vote_refused_);
             if (line_.trace) out["trace"] = to_json(outcome.trace());
             console_.out << json::write_pretty(out) << '\n';
@@ -302,9 +337,7 @@ private:
                 excerpt = excerpt_of(text_, *outcome.error());
             console_.err << to_text(outcome, excerpt, style_);
             if (durable_ && outcome.state() == State::unknown)
-                console_.err << fmt::format(
-                    "  callgate calls resolve {}{} --applied --evidence '…'   (or --not-applied)\n",
-                    unresolved_call(outcome), same_ledger());
+                console_.err << resolve_hint(unresolved_call(outcome), same_ledger(), style_);
             console_.err << std::flush;
         }
         if (!outcome.ok()) return;
@@ -318,6 +351,8 @@ private:
     const Style style_;
     ProgressLine progress_;
     std::string text_;
+    std::string resumed_;
+    std::string key_;
     bool durable_ = false;
     std::optional<Error> vote_refused_;
 };
@@ -330,7 +365,7 @@ void add_call(Verb& program, const Console& console) {
     verb.usage("[options] NAME [JSON | -]").usage("[options] -").usage("[options] --resume CALL");
     verb.argument("NAME",
                   "the tool: callgate tools lists them. - reads a whole tool call from standard input: "
-                  "{\"name\": …, \"arguments\": {…}}",
+                  "{\"name\": …, \"arguments\": {…}}, or an MCP tools/call request",
                   line->tool)
         .completed_by(Completes::tool);
     verb.argument("JSON", "the arguments, an object; - reads them from standard input", line->arguments);

@@ -1,4 +1,5 @@
 // `callgate validate TOOL.json [ARGS.json|-]`: is this tool's schema sound, and would this call be accepted?
+// The same for a list of tools, and a whole call that names one of them.
 //
 // Exit codes: 0 valid, 1 invalid, 2 unusable input. Verdicts go to standard output, errors to standard error;
 // with --json exactly one JSON document goes to standard output, whatever happens.
@@ -24,6 +25,7 @@ struct ValidateOptions {
     std::string tool;
     std::string arguments;  ///< empty: the schema alone is checked
     bool bare_schema = false;
+    bool whole_call = false;  ///< `arguments` is a call that names its tool; always so with a list of tools
     bool open = false;
     bool assert_format = false;
     bool pcre2 = false;
