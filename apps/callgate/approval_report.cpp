@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ids.h"
 #include "operator_verb.h"
 #include "shown_value.h"
 
@@ -13,7 +14,9 @@ namespace callgate::cli {
 namespace {
 
 constexpr std::size_t kLongestName = 60;
-constexpr std::size_t kLongestGlimpse = 60;
+// On a narrow terminal.
+constexpr std::size_t kNarrowName = 14;
+constexpr std::size_t kNarrowGlimpse = 60;
 constexpr std::size_t kLongestSentence = 2'000;
 
 std::int64_t yes_votes(const Value& approval) {
@@ -37,8 +40,8 @@ std::string state_in_colour(const std::string& state, const Style& style) {
 
 std::string tool_of(const Value& approval) {
     const std::string action = text_at(approval, "action");
-    std::string name = clipped(text_at(approval, "tool"), kLongestName);
-    if (!action.empty() && action != "call") name += " " + clipped(action, kLongestName);
+    std::string name = printable(text_at(approval, "tool"));
+    if (!action.empty() && action != "call") name += " " + printable(action);
     return name;
 }
 
@@ -73,27 +76,34 @@ std::string approvals_table(const Value& page, std::string_view state, const Sty
         return state.empty() ? "No approval was ever asked for.\n"
                              : fmt::format("No approval is {}.\n", state);
     const bool mixed = state.empty();
+    const bool narrow = style.is_narrow();
+    const auto cut = [&](std::string_view text, std::size_t columns) {
+        return narrow ? clipped(text, columns) : printable(text);
+    };
     std::vector<std::vector<std::string>> rows = {{"approval", "tool", "risk", "asked by", "votes"}};
     rows.front().emplace_back(mixed ? "state" : "expires in");
     rows.front().emplace_back("arguments");
-    for (const Value& one : list) {
-        std::string last = clipped(one_line(text_at(one, "arguments_text")), kLongestGlimpse);
+    const std::vector<std::string> ids = ids_for_table(list, "id", style);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const Value& one = list[i];
+        std::string last = printable(one_line(text_at(one, "arguments_text")));
         if (flag_at(one, "arguments_cut") && !last.ends_with("…")) last += "…";
-        rows.push_back({printable(text_at(one, "id")), tool_of(one), printable(text_at(one, "risk")),
-                        clipped(text_at(one, "requester"), kLongestName), votes_cell(one),
+        rows.push_back({ids[i], cut(tool_of(one), kNarrowName), printable(text_at(one, "risk")),
+                        cut(text_at(one, "requester"), kNarrowName), votes_cell(one),
                         mixed          ? printable(text_at(one, "state"))
                         : is_open(one) ? duration_text(number_at(one, "seconds_left"))
                                        : "–",
-                        std::move(last)});
+                        narrow ? clipped(last, kNarrowGlimpse) : std::move(last)});
     }
-    std::string out = table(rows, style);
-    if (const std::string next = text_at(page, "next"); !next.empty())
-        out += fmt::format("  There are more: --before {}\n", printable(next));
-    return out;
+    if (narrow) {
+        for (auto& row : rows) row.erase(row.begin() + 4);  // the votes
+    }
+    return table(rows, style) + next_page(page, style);
 }
 
 std::string approval_text(const Value& approval, bool full, const Style& style) {
-    std::string out = fmt::format("{}: {}\n", style.bold(tool_of(approval)), standing(approval, style));
+    std::string out = fmt::format("{}: {}\n", style.bold(heading_name(tool_of(approval), style)),
+                                  standing(approval, style));
     out += fact("risk", risk_in_colour(printable(text_at(approval, "risk")), style), style);
     add_fact(out, "why", text_at(approval, "why"), style);
     std::string asked = text_at(approval, "requester");
@@ -126,11 +136,11 @@ std::string approval_text(const Value& approval, bool full, const Style& style) 
 
 std::string decision_text(const Value& approval, const Style& style) {
     const std::string state = text_at(approval, "state");
-    const std::string name = style.bold(tool_of(approval));
+    const std::string name = style.bold(heading_name(tool_of(approval), style));
     if (state == "approved")
-        return fmt::format("{} {}: {}\n  It runs when the call is made again, or is resumed: call {}\n",
-                           style.green("✓"), name, style.green("approved"),
-                           printable(text_at(approval, "call_id")));
+        return fmt::format("{} {}: {}\n  It runs when the call is made again, or is resumed:\n",
+                           style.green("✓"), name, style.green("approved")) +
+               command_hint({"callgate call --resume", printable(text_at(approval, "call_id"))}, style);
     if (state == "pending")
         return fmt::format("{} {}: your approval is recorded, {} are given\n", style.yellow("?"), name,
                            votes_cell(approval));

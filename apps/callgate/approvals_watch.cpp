@@ -103,10 +103,12 @@ private:
 
     std::string line_of(const Value& one) const {
         if (run_.json()) return json::write(one) + '\n';
-        return fmt::format(
-            "{}  {}  {}  asked by {}  {}{}\n", printable(text_at(one, "id")), printable(text_at(one, "tool")),
+        const std::string line = fmt::format(
+            "{}  {}  {}  asked by {}  {}{}", printable(text_at(one, "id")), printable(text_at(one, "tool")),
             printable(text_at(one, "risk")), printable(text_at(one, "requester")),
-            clipped(one_line(text_at(one, "arguments_text")), 100), flag_at(one, "arguments_cut") ? "…" : "");
+            printable(one_line(text_at(one, "arguments_text"))), flag_at(one, "arguments_cut") ? "…" : "");
+        const std::size_t width = run_.style().width;
+        return (width == 0 ? line : clipped(line, width)) + '\n';
     }
 
     bool decide(const std::string& id) {

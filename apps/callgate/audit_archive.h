@@ -6,15 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "operator_verb.h"
 
 namespace callgate::cli {
-
-extern const std::string_view kArchiveHelp;
-extern const std::string_view kSegmentsHelp;
-extern const std::string_view kEraseHelp;
 
 struct ArchiveLine {
     std::string directory;

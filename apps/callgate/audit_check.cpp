@@ -91,9 +91,7 @@ int tell(OperatorRun& run, const ledger::VerifyReport& report) {
         const Style& style = run.style();
         run.print(fmt::format("{} {}\n", broken ? style.red("✗") : style.green("✓"),
                               style.bold(to_string(report.verdict()))));
-        const std::size_t room = style.width > 22 ? style.width - 2 : 0;
-        for (const std::string& sentence : wrapped(printable(one_line(report.summary())), room))
-            run.print("  " + sentence + '\n');
+        run.print(indented(printable(one_line(report.summary())), 2, style));
     }
     return broken ? kNo : 0;
 }
@@ -242,8 +240,9 @@ int export_log(OperatorRun& run, const ExportLine& line) {
         return run.give_up(unwritten ? *unwritten : answer.error());
     }
     if (!run.print_json(*answer))
-        run.print(fmt::format("{} {}: {} events, {} bytes\n", run.style().green("✓"), printable(line.output),
-                              number_at(*answer, "events"), number_at(*answer, "bytes")));
+        run.print(done_text(fmt::format("{}: {} events, {} bytes", printable(line.output),
+                                        number_at(*answer, "events"), number_at(*answer, "bytes")),
+                            run.style()));
     return 0;
 }
 

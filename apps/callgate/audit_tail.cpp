@@ -10,14 +10,13 @@
 
 #include "base/ids.h"
 #include "call_rows_report.h"
+#include "ids.h"
 #include "lookout.h"
 #include "shown_value.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::size_t kLongestDetail = 2'000;
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
     std::uint64_t number = 0;
@@ -26,25 +25,16 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return number;
 }
 
-// One event on one line.
-std::string line_of(const Value& event) {
-    std::string what = text_at(event, "error_code");
-    if (const std::string detail = text_at(event, "detail"); !detail.empty())
-        what += (what.empty() ? "" : ": ") + detail;
-    std::string out = fmt::format("{:>6}  {}  {}", number_at(event, "sequence"),
-                                  short_time(text_at(event, "timestamp")), printable(text_at(event, "type")));
-    for (const char* name : {"tool_name", "principal"}) {
-        if (const std::string text = text_at(event, name); !text.empty()) out += "  " + printable(text);
-    }
-    if (!what.empty()) out += "  " + clipped(one_line(what), kLongestDetail);
-    return out + '\n';
-}
-
 class Tail {
 public:
     Tail(OperatorRun& run, const TailOptions& options) : run_(run), options_(options) {}
 
     int go() {
+        if (!options_.call.empty()) {
+            auto call = whole_id(run_, options_.call, IdOf::call);
+            if (!call) return run_.give_up(call.error());
+            options_.call = std::move(*call);
+        }
         if (options_.follow) lookout_.emplace(run_, true);
         Object request{{"verb", "audit.events"}, {"limit", options_.call.empty() ? options_.lines : 1'000u}};
         if (!options_.type.empty()) request["type"] = options_.type;
@@ -74,7 +64,9 @@ private:
                (options_.call.empty() || text_at(event, "call_id") == options_.call);
     }
 
-    void tell(const Value& event) { run_.print(run_.json() ? json::write(event) + '\n' : line_of(event)); }
+    void tell(const Value& event) {
+        run_.print(run_.json() ? json::write(event) + '\n' : event_line(event, run_.style()));
+    }
 
     int follow(std::int64_t size, const Array& shown) {
         // A call's own list does not say how long the log is.
@@ -103,7 +95,7 @@ private:
     }
 
     OperatorRun& run_;
-    const TailOptions& options_;
+    TailOptions options_;
     std::optional<Lookout> lookout_;
 };
 
@@ -116,12 +108,14 @@ int tail_events(OperatorRun& run, const TailOptions& options) {
 int show_event(OperatorRun& run, const std::string& which) {
     const auto number = number_in(which);
     if (!number) {
-        if (!base::parse_uuid(which))
+        const auto call = whole_id(run, which, IdOf::call);
+        if (!call) return run.give_up(call.error());
+        if (!base::parse_uuid(*call))
             return run.give_up(
                 Error(ErrorCode::config_error,
                       fmt::format("'{}' is neither an event's number, from 1 on, nor a call's id.", which),
                       {{"reason", "usage"}}));
-        const auto page = run.ask({{"verb", "audit.events"}, {"call", which}, {"limit", 1'000}});
+        const auto page = run.ask({{"verb", "audit.events"}, {"call", *call}, {"limit", 1'000}});
         if (!page) return run.give_up(page.error());
         const Array& events = list_at(*page, "events");
         if (events.empty())

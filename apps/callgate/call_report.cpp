@@ -145,7 +145,8 @@ std::string to_text(const std::vector<StageNote>& trace, const Style& style) {
 }
 
 std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerpt, const Style& style) {
-    const std::string name = clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestName);
+    const std::string name =
+        heading_name(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestName), style);
     if (outcome.ok()) {
         std::string verdict(words(outcome.state()));
         if (outcome.attempts() > 1) verdict += fmt::format(" at attempt {}", outcome.attempts());
@@ -159,15 +160,14 @@ std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerp
     const Error* error = outcome.error();
     if (error == nullptr) return out;
     const std::string message = clipped(one_line(error->message), kLongestSentence);
-    for (const std::string& line : wrapped(message, style.width > 22 ? style.width - 2 : 0))
-        out += "  " + line + '\n';
+    out += indented(message, 2, style);
     if (excerpt) out += render(*excerpt, style);
     if (outcome.state() == State::previewed) out += preview_facts(outcome.preview(), style);
     std::string facts = fmt::format("code {}", to_string(error->code));
     if (outcome.attempts() > 0)
         facts += fmt::format(", {} attempt{}", outcome.attempts(), outcome.attempts() == 1 ? "" : "s");
     out += "  " + style.dim(facts) + '\n';
-    if (const std::string what = advice(outcome); !what.empty()) out += "  " + printable(what) + '\n';
+    if (const std::string what = advice(outcome); !what.empty()) out += indented(printable(what), 2, style);
     return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ids.h"
 #include "operator_verb.h"
 #include "shown_value.h"
 
@@ -11,7 +12,7 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kNarrowName = 14;  // on a narrow terminal
 constexpr std::size_t kLongestSentence = 2'000;
 
 std::string state_in_colour(const std::string& state, const Style& style) {
@@ -22,8 +23,8 @@ std::string state_in_colour(const std::string& state, const Style& style) {
 
 std::string tool_of(const Value& call) {
     const std::string action = text_at(call, "action");
-    std::string name = clipped(text_at(call, "tool"), kLongestName);
-    if (!action.empty() && action != "call") name += " " + clipped(action, kLongestName);
+    std::string name = printable(text_at(call, "tool"));
+    if (!action.empty() && action != "call") name += " " + printable(action);
     return name;
 }
 
@@ -65,37 +66,72 @@ std::string attempts_table(const Array& attempts, const Style& style) {
 std::string calls_table(const Value& page, const Style& style) {
     const Array& list = list_at(page, "calls");
     if (list.empty()) return "No call is recorded that fits.\n";
+    const bool narrow = style.is_narrow();
+    const auto cut = [&](std::string_view text) {
+        return narrow ? clipped(text, kNarrowName) : printable(text);
+    };
     std::vector<std::vector<std::string>> rows = {
         {"call", "state", "tool", "by", "effect", "attempts", "began", "key"}};
-    for (const Value& one : list)
-        rows.push_back({printable(text_at(one, "call_id")), printable(text_at(one, "state")), tool_of(one),
-                        clipped(text_at(one, "principal"), kLongestName), printable(text_at(one, "effect")),
+    const std::vector<std::string> ids = ids_for_table(list, "call_id", style);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const Value& one = list[i];
+        rows.push_back({ids[i], printable(text_at(one, "state")), cut(tool_of(one)),
+                        cut(text_at(one, "principal")), printable(text_at(one, "effect")),
                         std::to_string(number_at(one, "attempts")), short_time(text_at(one, "created_at")),
-                        clipped(text_at(one, "idempotency_key"), kLongestName)});
-    std::string out = table(rows, style);
-    if (const std::string next = text_at(page, "next"); !next.empty())
-        out += fmt::format("  There are more: --before {}\n", printable(next));
-    return out;
+                        cut(text_at(one, "idempotency_key"))});
+    }
+    if (narrow) {
+        for (auto& row : rows) row.erase(row.begin() + 4, row.begin() + 6);  // effect and attempts
+    }
+    return table(rows, style) + next_page(page, style);
+}
+
+std::string event_line(const Value& event, const Style& style) {
+    std::string what = text_at(event, "error_code");
+    if (const std::string detail = text_at(event, "detail"); !detail.empty())
+        what += (what.empty() ? "" : ": ") + detail;
+    what = printable(one_line(what));
+    std::string out = fmt::format("{:>6}  {}  {}", number_at(event, "sequence"),
+                                  short_time(text_at(event, "timestamp")), printable(text_at(event, "type")));
+    for (const char* name : {"tool_name", "principal"}) {
+        if (const std::string text = text_at(event, name); !text.empty()) out += "  " + printable(text);
+    }
+    if (style.width == 0) return out + (what.empty() ? "\n" : "  " + what + '\n');
+    out = clipped(out, style.width) + '\n';
+    return what.empty() ? out : out + indented(clipped(what, kLongestSentence), 8, style);
 }
 
 std::string events_table(const Array& events, const Style& style) {
+    if (style.is_narrow()) {
+        std::string out =
+            style.dim(" event  time                 type, tool, by; below, what it says") + '\n';
+        for (const Value& one : events) out += event_line(one, style);
+        return out;
+    }
     std::vector<std::vector<std::string>> rows = {{"event", "time", "type", "tool", "by", "what"}};
     for (const Value& one : events) {
         std::string what = text_at(one, "error_code");
         if (const std::string detail = text_at(one, "detail"); !detail.empty())
             what += (what.empty() ? "" : ": ") + detail;
         rows.push_back({std::to_string(number_at(one, "sequence")), short_time(text_at(one, "timestamp")),
-                        printable(text_at(one, "type")), clipped(text_at(one, "tool_name"), kLongestName),
-                        clipped(text_at(one, "principal"), kLongestName),
-                        clipped(one_line(what), kLongestSentence)});
+                        printable(text_at(one, "type")), printable(text_at(one, "tool_name")),
+                        printable(text_at(one, "principal")), clipped(one_line(what), kLongestSentence)});
     }
     return table(rows, style);
 }
 
-std::string call_text(const Value& call, bool full, const Style& style) {
+std::string resolve_hint(const std::string& call, const std::string& ledger, const Style& style) {
+    std::vector<std::string> words = {"callgate calls resolve", call};
+    if (!ledger.empty()) words.push_back(ledger);
+    words.insert(words.end(), {"--applied", "--evidence '…'", "  (or --not-applied)"});
+    return command_hint(words, style);
+}
+
+std::string call_text(const Value& shown, bool full, const Style& style) {
+    const Value& call = value_at(shown, "call");
     const std::string state = text_at(call, "state");
-    std::string out =
-        fmt::format("{}: {}\n", style.bold(tool_of(call)), state_in_colour(printable(state), style));
+    std::string out = fmt::format("{}: {}\n", style.bold(heading_name(tool_of(call), style)),
+                                  state_in_colour(printable(state), style));
     std::string by = text_at(call, "principal");
     if (const std::string tenant = text_at(call, "tenant"); !tenant.empty()) by += " of " + tenant;
     add_fact(out, "called by", by, style);
@@ -106,6 +142,9 @@ std::string call_text(const Value& call, bool full, const Style& style) {
     add_fact(out, "kept until", short_time(text_at(call, "expires_at")), style);
     add_fact(out, "approval", text_at(call, "approval_id"), style);
     add_fact(out, "call", text_at(call, "call_id"), style);
+    add_fact(out, "asked as", text_at(shown, "asked_as"), style);
+    if (text_at(call, "recorded") == "events")
+        out += fact("", "Reads and refusals have no row of their own: this is from the audit.", style);
     out += outcome_facts(value_at(call, "outcome"), style);
     if (const Value& arguments = value_at(call, "arguments"); !arguments.is_null())
         out += "  " + style.dim("arguments") + '\n' + to_text(arguments, full, 4, style);
@@ -114,10 +153,8 @@ std::string call_text(const Value& call, bool full, const Style& style) {
     if (const Array& events = list_at(call, "events"); !events.empty())
         out += '\n' + events_table(events, style);
     if (state == "unknown")
-        out +=
-            "\n  It may or may not have taken effect. When you have found out:\n"
-            "  callgate calls resolve " +
-            printable(text_at(call, "call_id")) + " --applied --evidence '…'   (or --not-applied)\n";
+        out += "\n  It may or may not have taken effect. When you have found out:\n" +
+               resolve_hint(printable(text_at(call, "call_id")), "", style);
     return out;
 }
 

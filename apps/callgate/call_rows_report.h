@@ -16,10 +16,16 @@ namespace callgate::cli {
 /// The table, and how to see more where there is more.
 std::string calls_table(const Value& page, const Style& style);
 
-/// Everything about one call. `full`: long texts whole.
-std::string call_text(const Value& call, bool full, const Style& style);
+/// Everything about one call: {call, asked_as}. `full`: long texts whole.
+std::string call_text(const Value& shown, bool full, const Style& style);
+
+/// The command that says what became of an unknown call. `ledger`: the option that names the ledger, or "".
+std::string resolve_hint(const std::string& call, const std::string& ledger, const Style& style);
 
 /// Audit events as a table: number, time, type, who, detail.
 std::string events_table(const Array& events, const Style& style);
+
+/// One event on one line; on a terminal, what it says below.
+std::string event_line(const Value& event, const Style& style);
 
 }  // namespace callgate::cli

@@ -18,7 +18,8 @@ Value json_of(const Error& error) {
 }
 
 std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt, const Style& style) {
-    std::string out = fmt::format("{} {}\n", style.red("✗"), clipped(error.message, kLongestSentence));
+    std::string out = indented(clipped(error.message, kLongestSentence), 2, style);
+    out.replace(0, 1, style.red("✗"));
     if (excerpt) out += render(*excerpt, style);
     // The message names the first; a schema's author wants to see the others too.
     const Value* violations = error.details.if_contains("violations");
@@ -31,8 +32,13 @@ std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt
             const Value* message = one->if_contains("message");
             if (path == nullptr || message == nullptr || !path->is_string() || !message->is_string())
                 continue;
-            out += fmt::format("  {}  {}\n", style.yellow(clipped(path->get_string(), kLongestPath)),
-                               clipped(message->get_string(), kLongestSentence));
+            const std::string place = clipped(path->get_string(), kLongestPath);
+            const std::string sentence = clipped(message->get_string(), kLongestSentence);
+            if (style.width == 0 || 4 + columns_of(place) + columns_of(sentence) <= style.width) {
+                out += fmt::format("  {}  {}\n", style.yellow(place), sentence);
+            } else {
+                out += indented(place, 2, style) + indented(sentence, 4, style);
+            }
         }
     }
     return out;

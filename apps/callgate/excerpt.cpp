@@ -62,9 +62,28 @@ std::optional<Excerpt> excerpt_of(std::string_view text, const Error& error) {
 }
 
 std::string render(const Excerpt& excerpt, const Style& style) {
+    constexpr std::size_t kLead = 9;  // "     1 | "
+    std::string text = excerpt.text;
+    std::size_t column = excerpt.column;
+    if (style.width > kLead) {
+        const std::size_t room = style.width - kLead;
+        // The place stays in sight.
+        if (columns_of(text) > room && column >= room) {
+            const std::size_t half = room / 2;
+            std::string_view rest = text;
+            while (column > half) {
+                const Glyph glyph = first_glyph(rest);
+                column -= std::min(column, glyph.columns);
+                rest.remove_prefix(glyph.bytes);
+            }
+            text = "…" + std::string(rest);
+            ++column;
+        }
+        text = clipped(text, room);
+    }
     const std::string number = fmt::format("{:>6}", excerpt.line);
-    return fmt::format("{} {}\n{} {}{}\n", style.dim(number + " |"), excerpt.text, style.dim("       |"),
-                       std::string(excerpt.column, ' '), style.red("^"));
+    return fmt::format("{} {}\n{} {}{}\n", style.dim(number + " |"), text, style.dim("       |"),
+                       std::string(column, ' '), style.red("^"));
 }
 
 }  // namespace callgate::cli

@@ -7,63 +7,45 @@
 #include "ledger/control/control_user.h"
 #include "ledger/sqlite/restore.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "options.h"
 
 namespace callgate::cli {
 
-namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate ledger restore: accept a ledger that was restored from a backup, or moved
-
-Usage: callgate ledger restore [options]
-
-  --moved              it is the newest, at another place: nothing was lost
-  --accept-new-keys    keys that are not known may run from now on; needs --because
-  --because TEXT       what shows that this is right; it goes on the record
-  --export FILE        what callgate audit export has of the time that was lost: its events are
-                       listed, and the calls in them are unknown by themselves
-  --anchor FILE        the host's anchor file, which is compared, and told of the restore
-  --mark-dir DIR       the host's ledger_mark_dir, where it is not the one the ledger names
-  --anyway             though neither mark nor anchor shows that anything was lost
-  -y, --yes            ask nothing
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-A ledger that is behind its mark or its anchor has lost what it told, and is refused. Put the
-newest files back if there are any. Else this verb checks the ledger, puts the restore on the
-record, and from then on answers every key that it does not know with "outcome unknown": it may
-have been used in the time that was lost. That ends by itself when any key would be forgotten (31
-days by default), or with --accept-new-keys, when it is known that no such key comes again. Calls
-that were under way stay unknown until callgate calls resolve; open approvals are revoked.
-
-Exit codes
-  0  accepted          1  refused, or not confirmed
-  2  wrong usage, no ledger, or a process owns it
-
-Examples
-  callgate ledger restore --export audit.jsonl
-  callgate ledger restore --moved --yes
-  callgate ledger restore --accept-new-keys --because 'callers draw new keys since 14:00'
-)";
-
-}  // namespace
-
-std::string_view RestoreLine::help() {
-    return kHelp;
-}
-
-void RestoreLine::add_to(CLI::App& verb) {
-    auto* const is_moved = verb.add_flag("--moved", moved);
-    verb.add_flag("--accept-new-keys", accept_new_keys);
-    verb.add_flag("--anyway", anyway)->excludes(is_moved);
-    verb.add_flag("-y,--yes", yes);
-    verb.add_option("--because", because);
-    verb.add_option("--export", export_file);
-    verb.add_option("--anchor", anchor_file);
-    verb.add_option("--mark-dir", mark_dir);
+void RestoreLine::describe(Verb& verb, OperatorLine& line) {
+    verb.flag("--moved", "it is the newest, at another place: nothing was lost", moved);
+    verb.flag("--accept-new-keys", "keys that are not known may run from now on; needs --because",
+              accept_new_keys);
+    verb.option("--because", "TEXT", "what shows that this is right; it goes on the record", because);
+    verb.option("--export", "FILE",
+                "what callgate audit export has of the time that was lost: its events are listed, and the "
+                "calls in them are unknown by themselves",
+                export_file)
+        .completed_by(Completes::file);
+    verb.option("--anchor", "FILE", "the host's anchor file; it is compared, and the restore is noted in it",
+                anchor_file)
+        .completed_by(Completes::file);
+    verb.option("--mark-dir", "DIR", "the host's ledger_mark_dir, where it is not the one the ledger names",
+                mark_dir)
+        .completed_by(Completes::directory);
+    verb.flag("--anyway", "though neither mark nor anchor shows that anything was lost", anyway)
+        .excludes("--moved");
+    verb.flag("-y,--yes", "ask nothing", yes);
+    add_operator_options(verb, line);
+    verb.text(
+        "A ledger that is behind its mark or its anchor has lost what it answered, and is refused. Put the "
+        "newest files back if there are any. Else this verb checks the ledger, puts the restore on the "
+        "record, and from then on answers every key that it does not know with \"outcome unknown\": it may "
+        "have been used in the time that was lost. That ends by itself when any key would be forgotten (31 "
+        "days by default), or with --accept-new-keys, when it is known that no such key comes again. Calls "
+        "that were under way stay unknown until callgate calls resolve; open approvals are revoked.");
+    verb.exits(0, "accepted")
+        .exits(1, "refused, or not confirmed")
+        .exits(2, "wrong usage, no ledger, or a process owns it");
+    verb.example("callgate ledger restore --export audit.jsonl")
+        .example("callgate ledger restore --moved --yes")
+        .example(
+            "callgate ledger restore --accept-new-keys \\\n      --because 'callers draw new keys since "
+            "14:00'");
 }
 
 int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Console& console) {
@@ -100,9 +82,9 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Con
                           flag_at(report, "restored") ? "the ledger is restored" : "the ledger is accepted"));
     run.print(outline(report, style));
     if (text_at(report, "new_keys") == "held")
-        run.print(
-            "Keys that are not known are answered with \"outcome unknown\" until you say "
-            "--accept-new-keys.\n");
+        run.print(indented(
+            "Keys that are not known are answered with \"outcome unknown\" until you say --accept-new-keys.",
+            0, style));
     return 0;
 }
 

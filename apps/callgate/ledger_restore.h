@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "operator_verb.h"
 
@@ -21,8 +20,7 @@ struct RestoreLine {
     std::string anchor_file;
     std::string mark_dir;
 
-    static std::string_view help();
-    void add_to(CLI::App& verb);
+    void describe(Verb& verb, OperatorLine& line);
 };
 
 int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Console& console);

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <istream>
-#include <memory>
 #include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "error_report.h"
-#include "help.h"
 #include "interrupt.h"
 #include "ledger/control/message.h"
+#include "options.h"
 #include "person_line.h"
 #include "program.h"
 
@@ -64,21 +63,9 @@ void outline_rows(const Value& report, std::size_t indent, std::vector<std::vect
 
 }  // namespace
 
-VerbGroup::VerbGroup(CLI::App& app, const char* name, std::string_view help, OperatorLine& line,
-                     std::function<int()>& chosen)
-    : verbs_(*app.add_subcommand(name)), line_(line), chosen_(chosen) {
-    verbs_.formatter(std::make_shared<FixedHelp>(help));
-    verbs_.require_subcommand(1);
-}
-
-CLI::App& VerbGroup::add(const char* name, std::string_view help, std::function<int()> run) {
-    CLI::App& verb = *verbs_.add_subcommand(name);
-    verb.formatter(std::make_shared<FixedHelp>(help));
-    verb.add_option("--ledger", line_.ledger);
-    verb.add_flag("--json", line_.json);
-    verb.add_option("--color", line_.color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.callback([run = std::move(run), &chosen = chosen_] { chosen = run; });
-    return verb;
+void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json) {
+    add_ledger_option(verb, line.ledger);
+    add_output_options(verb, line.json, line.color, json);
 }
 
 OperatorRun::OperatorRun(const OperatorLine& line, const Console& console)
@@ -224,6 +211,17 @@ std::string short_time(std::string_view iso) {
     return out;
 }
 
+std::string next_page(const Value& page, const Style& style) {
+    const std::string next = text_at(page, "next");
+    return next.empty() ? next
+                        : indented(fmt::format("There are more: --before {}", printable(next)), 2, style);
+}
+
+std::string done_text(std::string_view what, const Style& style) {
+    std::string out = indented(what, 2, style);
+    return out.replace(0, 1, style.green("✓"));
+}
+
 std::string duration_text(std::int64_t seconds) {
     struct Unit {
         std::int64_t seconds;
@@ -249,9 +247,16 @@ std::string outline(const Value& report, const Style& style) {
     std::size_t width = 0;
     for (const auto& row : rows) width = std::max(width, columns_of(row.front()));
     std::string out;
+    const std::size_t column = width + 4;
+    const std::size_t room = style.width > column + 20 ? style.width - column : 0;
     for (const auto& row : rows) {
-        const std::string name = row.back().empty() ? row.front() : padded(row.front(), width + 2);
-        out += fmt::format("  {}{}\n", style.dim(name), row.back());
+        if (row.back().empty()) {
+            out += fmt::format("  {}\n", style.dim(row.front()));
+            continue;
+        }
+        std::string lead = "  " + style.dim(padded(row.front(), width + 2));
+        for (const std::string& line : folded(row.back(), room))
+            out += std::exchange(lead, std::string(column, ' ')) + line + '\n';
     }
     return out;
 }

@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
 #include <callgate/error.h>
 #include <callgate/json.h>
 
@@ -21,6 +19,8 @@
 
 namespace callgate::cli {
 
+class Verb;
+
 /// It was understood and refused, or the answer is no: too late, not found, not whole.
 constexpr int kNo = 1;
 
@@ -30,23 +30,14 @@ struct OperatorLine {
     std::string color = "auto";
 };
 
-/// A group of operators' verbs, as in `callgate calls …`. Each has its own page of help, and --ledger, --json
-/// and
-/// --color.
-class VerbGroup {
-public:
-    /// `line` and `chosen` must outlive the program's reading of its command line.
-    VerbGroup(CLI::App& app, const char* name, std::string_view help, OperatorLine& line,
-              std::function<int()>& chosen);
+/// What lists say about the ids in them.
+constexpr std::string_view kShortIds =
+    "On a terminal ids are shown by their end, as much of it as is unique in the list. Every verb takes an "
+    "id "
+    "whole, or its beginning or end of four characters or more, if only one id fits.";
 
-    /// `run` is what becomes `chosen`.
-    CLI::App& add(const char* name, std::string_view help, std::function<int()> run);
-
-private:
-    CLI::App& verbs_;
-    OperatorLine& line_;
-    std::function<int()>& chosen_;
-};
+/// --ledger, --json and --color. `json` replaces what the help says of --json.
+void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json = {});
 
 /// One run of an operators' verb.
 class OperatorRun {
@@ -110,6 +101,10 @@ const Array& list_at(const Value& object, std::string_view name);
 std::string short_time(std::string_view iso);
 /// "45 s", "14 min 5 s", "2 h 10 min", "3 d 4 h"
 std::string duration_text(std::int64_t seconds);
+/// How to see more of a list; "" where there is none.
+std::string next_page(const Value& page, const Style& style);
+/// "✓ what was done"
+std::string done_text(std::string_view what, const Style& style);
 /// A report of any shape: one line for each value, members of members indented.
 std::string outline(const Value& report, const Style& style);
 

@@ -5,21 +5,21 @@
 // Threads: one thread.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "terminal.h"
 
 namespace callgate::cli {
 
+class Verb;
+
 /// Wrong usage; also what every verb answers to unusable input.
 constexpr int kUnusable = 2;
 
-/// Every verb. When one is chosen, `chosen` becomes what runs it and gives the exit code.
-void add_verbs(CLI::App& app, const Console& console, std::function<int()>& chosen);
+/// The program with every verb. `console` must outlive it.
+std::unique_ptr<Verb> make_program(const Console& console);
 
 /// `arguments` without the program's own name.
 int run_program(const std::vector<std::string>& arguments, const Console& console);

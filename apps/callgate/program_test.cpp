@@ -1,14 +1,14 @@
 #include "program.h"
 
-#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <CLI/CLI.hpp>
 
 #include <callgate/json.h>
+
+#include "options.h"
 
 namespace callgate::cli {
 namespace {
@@ -40,40 +40,29 @@ TEST(Program, VersionIsOneLine) {
     EXPECT_EQ(run({"--version"}).exit_code, 0);
 }
 
-const std::vector<std::vector<std::string>> kVerbs = {{"validate"},
-                                                      {"tools"},
-                                                      {"call"},
-                                                      {"policy", "test"},
-                                                      {"policy", "lint"},
-                                                      {"secrets", "set"},
-                                                      {"secrets", "rotate"},
-                                                      {"secrets", "remove"},
-                                                      {"secrets", "check"},
-                                                      {"secrets", "rotate-key"},
-                                                      {"approvals", "list"},
-                                                      {"approvals", "show"},
-                                                      {"approvals", "approve"},
-                                                      {"approvals", "deny"},
-                                                      {"approvals", "revoke"},
-                                                      {"approvals", "watch"},
-                                                      {"audit", "archive"},
-                                                      {"audit", "segments"},
-                                                      {"audit", "erase"},
-                                                      {"calls", "list"},
-                                                      {"calls", "show"},
-                                                      {"calls", "resolve"},
-                                                      {"audit", "tail"},
-                                                      {"audit", "show"},
-                                                      {"audit", "verify"},
-                                                      {"audit", "export"},
-                                                      {"audit", "prove"},
-                                                      {"audit", "checkpoint"},
-                                                      {"audit", "key"},
-                                                      {"audit", "rotate-key"},
-                                                      {"ledger", "stats"},
-                                                      {"ledger", "check"},
-                                                      {"ledger", "backup"},
-                                                      {"ledger", "gc"}};
+// Every verb that does something, by its words.
+std::vector<std::vector<std::string>> all_verbs() {
+    static std::ostringstream sink;
+    static const Console console{sink, sink, {}, {}};
+    static const auto program = make_program(console);
+    std::vector<std::vector<std::string>> out;
+    const auto walk = [&](const auto& self, const Verb& verb, std::vector<std::string> words) -> void {
+        if (!verb.is_group()) out.push_back(words);
+        for (const Verb& one : verb.verbs()) {
+            auto deeper = words;
+            deeper.push_back(one.name());
+            self(self, one, std::move(deeper));
+        }
+    };
+    walk(walk, *program, {});
+    return out;
+}
+
+const Verb& verb_of(const Verb& program, const std::vector<std::string>& words) {
+    const Verb* verb = &program;
+    for (const std::string& word : words) verb = verb->find(word);
+    return *verb;
+}
 
 std::string help_of(std::vector<std::string> verb) {
     verb.emplace_back("--help");
@@ -81,7 +70,8 @@ std::string help_of(std::vector<std::string> verb) {
 }
 
 TEST(Program, EveryVerbHasItsOwnHelp) {
-    for (const auto& verb : kVerbs) {
+    EXPECT_GE(all_verbs().size(), 38u);
+    for (const auto& verb : all_verbs()) {
         const std::string help = help_of(verb);
         EXPECT_NE(help.find("Usage: callgate " + verb.front()), std::string::npos) << help;
         EXPECT_NE(help.find("Exit codes"), std::string::npos) << verb.back();
@@ -91,22 +81,16 @@ TEST(Program, EveryVerbHasItsOwnHelp) {
 }
 
 TEST(Program, HelpNamesEveryOptionAndNoOther) {
-    CLI::App app;
     std::ostringstream sink;
     const Console console{sink, sink, {}, {}};
-    std::function<int()> chosen;
-    add_verbs(app, console, chosen);
-    for (const auto& words : kVerbs) {
-        const CLI::App* verb = &app;
-        for (const std::string& word : words) verb = verb->get_subcommand(word);
+    const auto program = make_program(console);
+    for (const auto& words : all_verbs()) {
         const std::string help = help_of(words);
-        std::size_t options = 0;
-        for (const CLI::Option* option : verb->get_options()) {
-            const std::string name =
-                option->get_positional() ? option->get_name(true) : option->get_lnames().at(0);
-            const std::string written = option->get_positional() ? "\n  " + name : "--" + name;
-            EXPECT_NE(help.find(written), std::string::npos) << name << " is missing in the help";
-            if (!option->get_positional()) ++options;
+        std::size_t options = 1;  // --help
+        for (const Option& option : verb_of(*program, words).options()) {
+            EXPECT_FALSE(option.help.empty()) << option.names;
+            EXPECT_NE(help.find("\n  " + option.shown()), std::string::npos) << option.names;
+            if (!option.is_positional()) ++options;
         }
         std::size_t described = 0;
         for (std::size_t at = help.find("\n  -"); at != std::string::npos; at = help.find("\n  -", at + 1))
@@ -116,10 +100,56 @@ TEST(Program, HelpNamesEveryOptionAndNoOther) {
 }
 
 TEST(Program, HelpFitsATerminal) {
-    for (const auto& verb : kVerbs) {
+    std::vector<std::vector<std::string>> verbs = all_verbs();
+    for (const char* group : {"", "policy", "secrets", "approvals", "operator", "calls", "audit", "ledger"})
+        verbs.push_back(*group == '\0' ? std::vector<std::string>{} : std::vector<std::string>{group});
+    for (const auto& verb : verbs) {
         std::istringstream lines(help_of(verb));
-        for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100u) << line;
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 80u) << line;
     }
+}
+
+TEST(Program, HelpIsAVerbToo) {
+    EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+    for (const auto& verb : all_verbs()) {
+        std::vector<std::string> words = verb;
+        words.insert(words.begin(), "help");
+        EXPECT_EQ(run(words).out, help_of(verb)) << verb.back();
+    }
+    const Ran none = run({"help", "aproval"});
+    EXPECT_EQ(none.exit_code, kUnusable);
+    EXPECT_NE(none.err.find("Did you mean approvals?"), std::string::npos) << none.err;
+    EXPECT_EQ(run({"help", "call", "list"}).exit_code, kUnusable);
+}
+
+TEST(Program, VersionIsAVerbToo) {
+    EXPECT_EQ(run({"version"}).out, run({"--version"}).out);
+    EXPECT_EQ(json::parse(run({"version", "--json"}).out).value().at("version"), CALLGATE_VERSION);
+}
+
+TEST(Program, AnUnknownVerbIsCalledThat) {
+    for (const std::vector<std::string>& line :
+         std::vector<std::vector<std::string>>{{"bogus"}, {"bogus", "more"}, {"calls", "bogus"}}) {
+        const Ran ran = run(line);
+        EXPECT_EQ(ran.exit_code, kUnusable);
+        EXPECT_NE(ran.err.find("There is no such verb"), std::string::npos) << ran.err;
+    }
+    EXPECT_NE(run({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
+    EXPECT_NE(run({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
+}
+
+TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
+    for (const std::vector<std::string>& line :
+         std::vector<std::vector<std::string>>{{"call", "add", "{}", "--ledger", "memory", "--key", ""},
+                                               {"call", "add", "{}", "--ledger", "memory", "--key="},
+                                               {"call", "--key=", "add", "{}", "--ledger", "memory"},
+                                               {"call", "--resume", ""},
+                                               {"secrets", "check", "--key-env", ""}}) {
+        const Ran ran = run(line);
+        EXPECT_EQ(ran.exit_code, kUnusable) << line.back();
+        EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
+    }
+    EXPECT_NE(run({"call", "add", "--key", ""}).err.find("--key has an empty value"), std::string::npos);
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {

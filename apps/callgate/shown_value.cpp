@@ -172,25 +172,45 @@ std::string to_text(const Value& value, bool full, std::size_t indent, const Sty
     std::vector<CutText> cuts;
     if (!full) cuts = cut_long_texts(shown);
     const std::string margin(indent, ' ');
+    // A line that is longer than the terminal is broken where the terminal would break it.
+    const std::size_t room = style.width > indent + 20 ? style.width - indent : 0;
     std::string out = margin;
-    const std::string text = visible(json::write_pretty(shown), style);
-    for (const char c : text) {
-        out += c;
-        if (c == '\n') out += margin;
+    std::size_t used = 0;
+    const std::string pretty = json::write_pretty(shown);
+    for (std::string_view rest = pretty; !rest.empty();) {
+        const Glyph glyph = first_glyph(rest);
+        const std::string_view own = rest.substr(0, glyph.bytes);
+        const bool ends = own == "\n";
+        if (ends || (room != 0 && used != 0 && used + glyph.columns > room)) {
+            out += '\n' + margin;
+            used = 0;
+        }
+        if (!ends) {
+            out += visible(own, style);
+            used += glyph.columns;
+        }
+        rest.remove_prefix(glyph.bytes);
     }
     out += '\n';
+    const auto remark = [&](std::string_view lead, const std::string& sentence) {
+        std::string lines = indented(sentence, indent + (lead.empty() ? 0 : 2), style);
+        if (!lead.empty()) lines.replace(indent, 1, lead);
+        out += lines;
+    };
     for (const CutText& cut : cuts)
-        out +=
-            fmt::format("{}{} is cut: it has {} bytes, SHA-256 {}. --full shows all of it.\n", margin,
-                        visible(cut.pointer.empty() ? "(all)" : cut.pointer, style), cut.bytes, cut.sha256);
+        remark("",
+               fmt::format("{} is cut: it has {} bytes, SHA-256 {}. --full shows all of it.",
+                           printable(cut.pointer.empty() ? "(all)" : cut.pointer), cut.bytes, cut.sha256));
+    const std::string warning = style.yellow("⚠");
     if (suspicion.hidden != 0)
-        out += fmt::format(
-            "{}{} {} that cannot be seen {} spelled out, as {}.\n", margin, style.yellow("⚠"),
-            suspicion.hidden == 1 ? "1 character" : fmt::format("{} characters", suspicion.hidden),
-            suspicion.hidden == 1 ? "is" : "are", "\\u{200B} or \\x9B");
+        remark(warning, fmt::format("{} that cannot be seen {} spelled out, as {}.",
+                                    suspicion.hidden == 1 ? "1 character"
+                                                          : fmt::format("{} characters", suspicion.hidden),
+                                    suspicion.hidden == 1 ? "is" : "are", "\\u{200B} or \\x9B"));
     for (const std::string& word : suspicion.mixed_words)
-        out += fmt::format("{}{} '{}' has letters of several scripts; some may not be what they look like.\n",
-                           margin, style.yellow("⚠"), printable(word));
+        remark(warning,
+               fmt::format("'{}' has letters of several scripts; some may not be what they look like.",
+                           printable(word)));
     return out;
 }
 

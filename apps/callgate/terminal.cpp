@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -19,8 +21,10 @@ namespace {
 
 // Below this a terminal is too narrow for columns; it is treated as this wide.
 constexpr std::size_t kNarrowest = 40;
-// With less room than this for the last column, breaking its lines makes it no easier to read.
-constexpr std::size_t kNarrowestText = 12;
+constexpr std::size_t kUsualWidth = 80;
+// No column of a table becomes narrower than this.
+constexpr std::size_t kNarrowestColumn = 8;
+constexpr std::size_t kNarrowestLast = 24;
 
 struct CodeRange {
     char32_t first;
@@ -66,6 +70,17 @@ Glyph spelled_out(std::string text, std::size_t bytes, char32_t code) {
     return {std::move(text), columns, bytes, code};
 }
 
+std::optional<std::size_t> columns_in_environment() {
+    const char* value = std::getenv("COLUMNS");
+    if (value == nullptr) return std::nullopt;
+    const std::string_view text(value);
+    std::size_t columns = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), columns);
+    if (fault != std::errc() || end != text.data() + text.size() || columns == 0 || columns > 10'000)
+        return std::nullopt;
+    return columns;
+}
+
 bool is_set(const char* name) {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0';
@@ -96,6 +111,7 @@ Terminal detect_terminal(int fd) {
     terminal.wants_color = !is_set("NO_COLOR") && kind != nullptr && std::string_view(kind) != "dumb";
     struct winsize size = {};
     if (::ioctl(fd, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+    if (terminal.width == 0) terminal.width = columns_in_environment().value_or(kUsualWidth);
     return terminal;
 }
 
@@ -202,40 +218,117 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     return lines;
 }
 
+std::vector<std::string> folded(std::string_view text, std::size_t columns) {
+    std::vector<std::string> lines;
+    for (const std::string& line : wrapped(text, columns)) {
+        std::string_view rest = line;
+        std::string piece;
+        std::size_t used = 0;
+        while (columns != 0 && !rest.empty()) {
+            const Glyph glyph = first_glyph(rest);
+            if (used != 0 && used + glyph.columns > columns) {
+                lines.push_back(std::exchange(piece, {}));
+                used = 0;
+            }
+            piece += rest.substr(0, glyph.bytes);
+            used += glyph.columns;
+            rest.remove_prefix(glyph.bytes);
+        }
+        lines.push_back(columns == 0 ? line : piece);
+    }
+    return lines;
+}
+
+std::string indented(std::string_view text, std::size_t indent, const Style& style) {
+    std::string out;
+    for (const std::string& line : folded(text, style.width > indent + 20 ? style.width - indent : 0))
+        out += std::string(indent, ' ') + line + '\n';
+    return out;
+}
+
+std::string heading_name(std::string_view name, const Style& style) {
+    constexpr std::size_t kVerdict = 40;
+    return style.width == 0 ? printable(name)
+                            : clipped(name, std::max(style.width, kVerdict + kNarrowestColumn) - kVerdict);
+}
+
+std::string command_hint(const std::vector<std::string>& words, const Style& style) {
+    std::string out;
+    std::string line = " ";
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        // Two columns for the backslash.
+        if (style.width != 0 && i != 0 && columns_of(line) + 1 + columns_of(words[i]) + 2 > style.width) {
+            out += line + " \\\n";
+            line = "     ";
+        }
+        line += ' ' + words[i];
+    }
+    return out + line + '\n';
+}
+
 std::string fact(std::string_view name, std::string_view value, const Style& style) {
     constexpr std::size_t kNameWidth = 12;
     constexpr std::size_t kIndent = 2 + kNameWidth;
     std::string out;
     const std::size_t room = style.width > kIndent + 20 ? style.width - kIndent : 0;
-    for (const std::string& line : wrapped(value, room)) {
+    for (const std::string& line : folded(value, room)) {
         out += out.empty() ? "  " + style.dim(padded(name, kNameWidth)) : std::string(kIndent, ' ');
         out += line + '\n';
     }
     return out;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style) {
+namespace {
+
+// How wide each column is; where that is more than fits, the last gives way first, then the widest.
+std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows,
+                                       const Style& style) {
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
     }
+    if (style.width == 0 || widths.empty()) return widths;
+    std::size_t total = 0;
+    for (const std::size_t width : widths) total += width + 2;
+    const auto shrink = [&](std::size_t& width, std::size_t least) {
+        const std::size_t over = total > style.width ? total - style.width : 0;
+        const std::size_t less = std::min(over, width > least ? width - least : 0);
+        width -= less;
+        total -= less;
+        return less != 0;
+    };
+    shrink(widths.back(), kNarrowestLast);
+    while (total > style.width) {
+        std::size_t& widest = *std::ranges::max_element(widths);
+        if (widest <= kNarrowestColumn) break;
+        --widest;
+        --total;
+    }
+    return widths;
+}
+
+}  // namespace
+
+std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style) {
+    const std::vector<std::size_t> widths = column_widths(rows, style);
     std::string out;
     for (std::size_t number = 0; number < rows.size(); ++number) {
         const auto& row = rows[number];
-        std::string line = "  ";
-        std::size_t used = 2;
-        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-            line += padded(row[i], widths[i]) + "  ";
-            used += widths[i] + 2;
+        std::vector<std::vector<std::string>> cells;
+        std::size_t height = 1;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            cells.push_back(folded(row[i], style.width == 0 ? 0 : widths[i]));
+            height = std::max(height, cells.back().size());
         }
-        const bool fits = style.width >= used + kNarrowestText;
-        const auto last =
-            row.empty() ? std::vector<std::string>{""} : wrapped(row.back(), fits ? style.width - used : 0);
-        for (std::size_t i = 0; i < last.size(); ++i) {
-            std::string whole = (i == 0 ? line : std::string(used, ' ')) + last[i];
-            whole.erase(whole.find_last_not_of(' ') + 1);
-            out += number == 0 ? style.dim(whole) : whole;
+        for (std::size_t at = 0; at < height; ++at) {
+            std::string line = "  ";
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                const std::string cell = at < cells[i].size() ? cells[i][at] : std::string();
+                line += i + 1 == cells.size() ? cell : padded(cell, widths[i]) + "  ";
+            }
+            line.erase(line.find_last_not_of(' ') + 1);
+            out += number == 0 ? style.dim(line) : line;
             out += '\n';
         }
     }

@@ -26,6 +26,9 @@ struct Style {
     bool color = false;
     std::size_t width = 0;  ///< columns; 0 where lines need not end, as in a file or pipe
 
+    /// Too narrow for every column of a list: the less important ones are left out.
+    bool is_narrow() const noexcept { return width != 0 && width < 110; }
+
     std::string bold(std::string_view text) const { return paint("1", text); }
     std::string dim(std::string_view text) const { return paint("2", text); }
     std::string red(std::string_view text) const { return paint("1;31", text); }
@@ -40,7 +43,7 @@ private:
 struct Terminal {
     bool is_terminal = false;
     bool wants_color = false;  ///< a terminal that can, and neither NO_COLOR nor TERM=dumb
-    std::size_t width = 0;
+    std::size_t width = 0;     ///< what the terminal says, else $COLUMNS, else 80; 0 where it is none
 
     Style style(ColorMode mode) const;
 };
@@ -88,12 +91,26 @@ std::string padded(std::string_view text, std::size_t columns);
 /// line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
+/// As wrapped(), and a word that is longer than `columns` is broken.
+std::vector<std::string> folded(std::string_view text, std::size_t columns);
+
+/// Text in lines that fit the style's width behind `indent` spaces; where it has none, on one line.
+std::string indented(std::string_view text, std::size_t indent, const Style& style);
+
+/// A name at the head of an answer, with room for a verdict of 40 columns behind it.
+std::string heading_name(std::string_view name, const Style& style);
+
+/// A command line to be copied: where it does not fit, it goes on behind a backslash. `words` are quoted
+/// already where they need it.
+std::string command_hint(const std::vector<std::string>& words, const Style& style);
+
 /// "  what        its value", the value in as many lines as it takes where the style has a width. Both are
 /// printable text.
 std::string fact(std::string_view name, std::string_view value, const Style& style);
 
-/// Rows in columns two spaces apart, each line indented by two. The last column is wrapped where the style
-/// has a width. The first row is a heading. Cells are printable text.
+/// Rows in columns two spaces apart, each line indented by two. Where the style has a width, cells are
+/// wrapped until all fits: first the last column, then the widest. The first row is a heading. Cells are
+/// printable text.
 std::string table(const std::vector<std::vector<std::string>>& rows, const Style& style);
 
 }  // namespace callgate::cli

@@ -65,10 +65,16 @@ std::string violation_lines(const std::vector<schema::Violation>& violations, co
         const std::string where = clipped(violation.schema_path, kLongestPath);
         const std::string path_column = padded(path, path_width);
         const std::size_t indent = 2 + columns_of(path_column) + 2;
-        out += fmt::format("  {}  {}", style.yellow(path_column), message);
         const bool fits =
             style.width == 0 || indent + columns_of(message) + 2 + columns_of(where) <= style.width;
-        out += fits ? "  " : "\n" + std::string(2 + path_width + 2, ' ');
+        if (!fits) {
+            const bool beside = indent + columns_of(message) <= style.width;
+            out += beside ? fmt::format("  {}  {}\n", style.yellow(path_column), message)
+                          : indented(path, 2, style) + indented(message, 4, style);
+            out += indented(where, beside ? 2 + path_width + 2 : 4, style);
+            continue;
+        }
+        out += fmt::format("  {}  {}  ", style.yellow(path_column), message);
         out += style.dim(where) + "\n";
     }
     return out;
@@ -89,13 +95,13 @@ std::string summary(const ValidateReport& report, const Style& style) {
     std::string out;
     if (!tool.description.empty()) {
         for (const auto& line :
-             wrapped(printable(one_line(tool.description)), style.width > 2 ? style.width - 2 : 0))
+             folded(printable(one_line(tool.description)), style.width > 2 ? style.width - 2 : 0))
             out += fmt::format("  {}\n", line);
     }
     std::string compact = printable(compact_form(shown_name(report), parameters));
     if (tool.output) compact += " -> " + printable(type_text(tool.output->schema));
     out += '\n';
-    for (const auto& line : wrapped(compact, style.width > 4 ? style.width - 4 : 0))
+    for (const auto& line : folded(compact, style.width > 4 ? style.width - 4 : 0))
         out += fmt::format("  {}\n", style.bold(line));
     if (!parameters.empty()) {
         std::vector<std::vector<std::string>> rows = {{"parameter", "type", "required", "description"}};
@@ -104,8 +110,7 @@ std::string summary(const ValidateReport& report, const Style& style) {
                             parameter.required ? "yes" : "no", printable(one_line(parameter.description))});
         out += "\n" + table(rows, style);
     }
-    for (const std::string& note : tool.notes)
-        out += fmt::format("\n  {} {}\n", style.yellow("note:"), printable(note));
+    for (const std::string& note : tool.notes) out += '\n' + indented("note: " + printable(note), 2, style);
     return out;
 }
 
@@ -144,7 +149,11 @@ Value to_json(const ValidateReport& report) {
     out["coercions"] = std::move(coercions);
     out["error"] = report.error ? json_of(*report.error) : Value();
     if (report.coerced) out["arguments"] = *report.coerced;
-    if (report.outcome == ValidateOutcome::valid && !report.has_arguments) {
+    if (!report.each.empty()) {
+        Array tools;
+        for (const ValidateReport& one : report.each) tools.push_back(to_json(one));
+        out["tools"] = std::move(tools);
+    } else if (report.outcome == ValidateOutcome::valid && !report.has_arguments && report.tool) {
         const auto found = summarize_parameters(report.tool->input.schema);
         Array parameters;
         for (const ParameterSummary& parameter : found)
@@ -166,6 +175,13 @@ Value to_json(const Error& error) {
 }
 
 std::string to_text(const ValidateReport& report, const Style& style) {
+    if (!report.each.empty()) {
+        std::string out = report.error ? error_text(*report.error, std::nullopt, style) : std::string();
+        for (const ValidateReport& one : report.each)
+            out += one.error ? indented(clipped(one.error->message, kLongestSentence), 2, style)
+                             : heading(one, style);
+        return out;
+    }
     if (report.error) return error_text(*report.error, report.excerpt, style);
     std::string out = heading(report, style);
     if (!report.has_arguments) return out + summary(report, style);
@@ -173,9 +189,10 @@ std::string to_text(const ValidateReport& report, const Style& style) {
     if (!report.violations.empty()) out += "\n" + violation_lines(report.violations, style);
     if (report.truncated) out += fmt::format("  {}\n", style.dim("there are more; --max-errors shows them"));
     if (refused_by_default(report))
-        out += fmt::format("\n  {}\n",
-                           style.dim("The schema is silent about unknown parameters; they are refused "
-                                     "unless --open is given."));
+        out += '\n' + indented(
+                          "The schema is silent about unknown parameters; they are refused unless --open is "
+                          "given.",
+                          2, style);
     return out;
 }
 

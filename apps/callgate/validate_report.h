@@ -31,16 +31,17 @@ struct ValidateReport {
     std::vector<schema::Violation> violations;
     bool truncated = false;  ///< there are more violations than those
     std::vector<schema::Coercion> coercions;
-    std::optional<Value> coerced;    ///< the arguments after coercion, where it was asked for
-    std::optional<Error> error;      ///< set exactly when the outcome is unusable
-    std::optional<Excerpt> excerpt;  ///< of the text the error speaks of
+    std::optional<Value> coerced;      ///< the arguments after coercion, where it was asked for
+    std::optional<Error> error;        ///< set exactly when the outcome is unusable
+    std::optional<Excerpt> excerpt;    ///< of the text the error speaks of
+    std::vector<ValidateReport> each;  ///< of a list of tools without a call: one for each
 };
 
 /// "2020-12", "2019-09", "draft-07": as --draft takes them.
 std::string_view dialect_name(schema::Dialect dialect) noexcept;
 
 /// {valid, tool, form, dialect, violations, truncated, coercions, error} and, as it applies, parameters,
-/// compact, notes (schema alone) or arguments (after coercion).
+/// compact, notes (schema alone), arguments (after coercion) or tools (of a list: the same of each).
 Value to_json(const ValidateReport& report);
 
 /// The same members for an error that came before anything was looked at.

@@ -10,176 +10,16 @@
 #include "approval_report.h"
 #include "approvals_watch.h"
 #include "base/ids.h"
+#include "base/try.h"
+#include "ids.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "program.h"
 #include "vote_signer.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate approvals: what waits for a person, and the person's answer
-
-Usage: callgate approvals VERB [options]
-
-Verbs
-  list     the approvals that are pending
-  show     one of them, with every argument
-  approve  agree to exactly what was shown
-  deny     refuse it; one denial is final
-  revoke   take back a request, or an approval that was not used yet
-  watch    new ones as they come; on a terminal, decide at once
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kListHelp =
-    R"(callgate approvals list: the approvals that are pending, newest first
-
-Usage: callgate approvals list [options]
-
-  --state S            pending (default), approved, denied, expired, consumed, revoked,
-                       superseded, or all
-  --limit N            how many at most: 50 by default
-  --before ID          those before this one: the next page
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  listed            2  wrong usage, or no ledger
-
-Examples
-  callgate approvals list
-  callgate approvals list --state all --limit 5 --json
-)";
-
-constexpr std::string_view kShowHelp =
-    R"(callgate approvals show: one approval, with everything that decides about it
-
-Usage: callgate approvals show [options] ID
-
-  ID                   of the approval, or of the call that asked for it
-  --full               long texts whole; without it their head, tail, size and SHA-256
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Characters that cannot be seen or that turn the writing direction are spelled out, as \u{202E}.
-
-Exit codes
-  0  shown             1  there is no such approval
-  2  wrong usage, or no ledger
-
-Examples
-  callgate approvals show 01975f2e-7c1a-7000-8000-0123456789ab
-)";
-
-constexpr std::string_view kApproveHelp =
-    R"(callgate approvals approve: agree to exactly what was shown
-
-Usage: callgate approvals approve [options] ID
-
-  ID                   of the approval, or of the call that asked for it
-  --reason TEXT        why, for the record
-  --full               show long texts whole
-  --yes                do not ask: for programs, with --digest
-  --digest HEX         of what is approved, as `show --json` tells it: any other is refused
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-You decide in your own name: the operating system's user is the approver, and nobody can
-approve what they asked for. Where a person must decide (A2), you are asked for the passphrase
-of your operator key (callgate operator enroll). Approving only records; the call runs when it
-is made again or resumed.
-
-Exit codes
-  0  recorded          1  you said no, or it was refused: decided before, expired, your own
-  2  wrong usage, or no ledger
-
-Examples
-  callgate approvals approve 01975f2e-7c1a-7000-8000-0123456789ab
-  callgate approvals approve "$id" --yes --digest "$digest" --reason 'ticket 4711'
-)";
-
-constexpr std::string_view kDenyHelp =
-    R"(callgate approvals deny: refuse it; one denial is final
-
-Usage: callgate approvals deny [options] ID
-
-  ID                   of the approval, or of the call that asked for it
-  --reason TEXT        why, for the record
-  --full               show long texts whole
-  --yes                do not ask
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  recorded          1  you said no, or it was refused: decided before, expired
-  2  wrong usage, or no ledger
-
-Examples
-  callgate approvals deny 01975f2e-7c1a-7000-8000-0123456789ab --reason 'not this account'
-)";
-
-constexpr std::string_view kRevokeHelp =
-    R"(callgate approvals revoke: take back a request, or an approval that was not used yet
-
-Usage: callgate approvals revoke [options] ID
-
-  ID                   of the approval, or of the call that asked for it
-  --reason TEXT        why, for the record
-  --full               show long texts whole
-  --yes                do not ask
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  recorded          1  you said no, or it was refused: used before, decided before
-  2  wrong usage, or no ledger
-
-Examples
-  callgate approvals revoke 01975f2e-7c1a-7000-8000-0123456789ab --reason 'wrong month'
-)";
-
-constexpr std::string_view kWatchHelp =
-    R"(callgate approvals watch: new approvals as they come; on a terminal, decide at once
-
-Usage: callgate approvals watch [options]
-
-  --full               show long texts whole
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on each line
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Those that are pending come first. On a terminal each is shown in full, and you approve, deny or
-skip it; elsewhere each is a line. Ctrl-C ends it.
-
-Exit codes
-  0  you ended it      2  wrong usage, or no ledger
-  130, as the shell tells it: Ctrl-C while you were asked
-
-Examples
-  callgate approvals watch
-  callgate approvals watch --json | notify-the-team
-)";
 
 struct CommandLine : OperatorLine {
     std::string id;
@@ -198,8 +38,10 @@ int list(const CommandLine& line, const Console& console) {
     Object request{{"verb", "approvals.list"}, {"limit", line.limit}};
     if (!state.empty()) request["state"] = state;
     if (!line.before.empty()) {
-        if (const auto id = base::parse_uuid(line.before); !id) return run.give_up(id.error());
-        request["before"] = line.before;
+        const auto before = whole_id(run, line.before, IdOf::approval);
+        if (!before) return run.give_up(before.error());
+        if (const auto id = base::parse_uuid(*before); !id) return run.give_up(id.error());
+        request["before"] = *before;
     }
     const auto page = run.ask(request);
     if (!page) return run.give_up(page.error());
@@ -207,9 +49,14 @@ int list(const CommandLine& line, const Console& console) {
     return 0;
 }
 
+Result<Value> find(OperatorRun& run, const std::string& given) {
+    CALLGATE_TRY_ASSIGN(const std::string id, whole_id(run, given, IdOf::approval));
+    return run.ask({{"verb", "approvals.show"}, {"id", id}});
+}
+
 int show(const CommandLine& line, const Console& console) {
     OperatorRun run(line, console);
-    const auto shown = run.ask({{"verb", "approvals.show"}, {"id", line.id}});
+    const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
     if (!run.print_json(*shown))
         run.print(approval_text(value_at(*shown, "approval"), line.full, run.style()));
@@ -235,7 +82,7 @@ int decide(const CommandLine& line, const Console& console, std::string_view wha
                   {{"reason", "usage"}}));
     if (!line.yes && !run.may_ask())
         return run.give_up(nobody_to_ask(what, approving ? "--yes and --digest HEX" : "--yes"));
-    const auto shown = run.ask({{"verb", "approvals.show"}, {"id", line.id}});
+    const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
     const Value& approval = value_at(*shown, "approval");
     if (!line.yes) {
@@ -266,40 +113,88 @@ int watch(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_approvals(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_approvals(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    VerbGroup verbs(app, "approvals", kHelp, *line, chosen);
+    Verb& group = program.add("approvals", "what waits for a person, and the person's answer");
 
-    CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
-    listing.add_option("--state", line->state)
-        ->check(CLI::IsMember(
-            {"pending", "approved", "denied", "expired", "consumed", "revoked", "superseded", "all"}));
-    listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
-    listing.add_option("--before", line->before);
+    Verb& listing = group.add("list", "the approvals that are pending, newest first");
+    listing
+        .option("--state", "S",
+                "pending (default), approved, denied, expired, consumed, revoked, superseded, or all",
+                line->state)
+        .one_of({"pending", "approved", "denied", "expired", "consumed", "revoked", "superseded", "all"});
+    listing.option("--limit", "N", "how many at most: 50 by default", line->limit).between(1, 1'000);
+    listing.option("--before", "ID", "those before this one: the next page", line->before)
+        .completed_by(Completes::approval);
+    add_operator_options(listing, *line);
+    listing.text(std::string(kShortIds));
+    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+    listing.example("callgate approvals list")
+        .example("callgate approvals list --state all --limit 5 --json");
+    listing.runs([line, &console] { return list(*line, console); });
 
-    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] { return show(*line, console); });
-    showing.add_option("ID", line->id)->required();
-    showing.add_flag("--full", line->full);
+    constexpr const char* kId = "of the approval, or of the call that asked for it; its beginning or its end";
+    Verb& showing = group.add("show", "one approval, with everything that decides about it");
+    showing.argument("ID", kId, line->id).required().completed_by(Completes::approval);
+    showing.flag("--full", "long texts whole; without it their head, tail, size and SHA-256", line->full);
+    add_operator_options(showing, *line);
+    showing.text(
+        "Characters that cannot be seen or that turn the writing direction are spelled out, as "
+        "\\u{202E}.");
+    showing.exits(0, "shown").exits(1, "there is no such approval").exits(2, "wrong usage, or no ledger");
+    showing.example("callgate approvals show 01975f2e-7c1a-7000-8000-0123456789ab")
+        .example("callgate approvals show 456789ab");
+    showing.runs([line, &console] { return show(*line, console); });
 
-    CLI::App& approving = verbs.add("approve", kApproveHelp, [line, &console] {
-        return decide(*line, console, "approve", {{"verb", "approvals.vote"}, {"approve", true}});
-    });
-    approving.add_option("--digest", line->digest);
-    CLI::App& denying = verbs.add("deny", kDenyHelp, [line, &console] {
-        return decide(*line, console, "deny", {{"verb", "approvals.vote"}, {"approve", false}});
-    });
-    CLI::App& revoking = verbs.add("revoke", kRevokeHelp, [line, &console] {
-        return decide(*line, console, "revoke", {{"verb", "approvals.revoke"}});
-    });
-    for (CLI::App* verb : {&approving, &denying, &revoking}) {
-        verb->add_option("ID", line->id)->required();
-        verb->add_option("--reason", line->reason);
-        verb->add_flag("--full", line->full);
-        verb->add_flag("--yes", line->yes);
-    }
+    const auto deciding = [&](const char* name, const char* summary, Object request) -> Verb& {
+        Verb& verb = group.add(name, summary);
+        verb.argument("ID", kId, line->id).required().completed_by(Completes::approval);
+        verb.option("--reason", "TEXT", "why, for the record", line->reason);
+        verb.flag("--full", "show long texts whole", line->full);
+        const bool approving = std::string_view(name) == "approve";
+        verb.flag("--yes", approving ? "do not ask: for programs, with --digest" : "do not ask", line->yes);
+        if (approving)
+            verb.option("--digest", "HEX", "of what is approved, from show --json: any other is refused",
+                        line->digest);
+        add_operator_options(verb, *line);
+        verb.runs([line, &console, name, request] { return decide(*line, console, name, request); });
+        return verb;
+    };
+    deciding("approve", "agree to exactly what was shown", {{"verb", "approvals.vote"}, {"approve", true}})
+        .text(
+            "You decide in your own name: the operating system's user is the approver, and nobody can "
+            "approve what they asked for. Where a person must decide (A2), you are asked for the passphrase "
+            "of your operator key (callgate operator enroll). Approving only records; the call runs when it "
+            "is made again or resumed.")
+        .exits(0, "recorded")
+        .exits(1, "you said no, or it was refused: decided before, expired, your own")
+        .exits(2, "wrong usage, or no ledger")
+        .example("callgate approvals approve 01975f2e-7c1a-7000-8000-0123456789ab")
+        .example(
+            "callgate approvals approve \"$id\" --yes --digest \"$digest\" \\\n      --reason 'ticket 4711'");
+    deciding("deny", "refuse it; one denial is final", {{"verb", "approvals.vote"}, {"approve", false}})
+        .exits(0, "recorded")
+        .exits(1, "you said no, or it was refused: decided before, expired")
+        .exits(2, "wrong usage, or no ledger")
+        .example("callgate approvals deny 456789ab --reason 'not this account'");
+    deciding("revoke", "take back a request, or an approval that was not used yet",
+             {{"verb", "approvals.revoke"}})
+        .exits(0, "recorded")
+        .exits(1, "you said no, or it was refused: used before, decided before")
+        .exits(2, "wrong usage, or no ledger")
+        .example("callgate approvals revoke 456789ab --reason 'wrong month'");
 
-    CLI::App& watching = verbs.add("watch", kWatchHelp, [line, &console] { return watch(*line, console); });
-    watching.add_flag("--full", line->full);
+    Verb& watching = group.add("watch", "new approvals as they come; on a terminal, decide at once");
+    watching.flag("--full", "show long texts whole", line->full);
+    add_operator_options(watching, *line);
+    watching.text(
+        "Those that are pending come first. On a terminal each is shown in full, and you approve, deny or "
+        "skip it; elsewhere each is a line, with --json a JSON document on a line. Ctrl-C ends it.");
+    watching.exits(0, "you ended it")
+        .exits(2, "wrong usage, or no ledger")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+    watching.example("callgate approvals watch").example("callgate approvals watch --json | notify-the-team");
+    watching.runs([line, &console] { return watch(*line, console); });
 }
 
 }  // namespace callgate::cli

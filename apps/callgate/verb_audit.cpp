@@ -1,6 +1,8 @@
 #include "verb_audit.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,220 +13,12 @@
 #include "audit_check.h"
 #include "audit_tail.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate audit: the record of everything, and whether it is still what was recorded
-
-Usage: callgate audit VERB [options]
-
-Verbs
-  tail        the last events; with --follow, new ones as they come
-  show        one event, or those of one call
-  verify      is the log what was recorded?
-  export      the log as a file that others can read and verify
-  prove       that an event is in the log, to somebody who does not have it
-  checkpoint  sign the log as it is now
-  key         the public key that signs the log: pin it elsewhere
-  rotate-key  sign with a new key from now on
-  archive     take the log's beginning out of the ledger, into files
-  segments    what was archived, and where
-  erase       take away for good what a call's events say in words
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kTailHelp =
-    R"(callgate audit tail: the last events, oldest first
-
-Usage: callgate audit tail [options]
-
-  -n, --lines N        how many: 20 by default
-  --follow             go on with new ones as they come, until Ctrl-C
-  --type T             only events of this type, such as approval.vote
-  --call ID            only events of this call
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output; with --follow, one on each line
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  shown             2  wrong usage, or no ledger
-
-Examples
-  callgate audit tail -n 50 --type gate.denied
-  callgate audit tail --follow --json
-)";
-
-constexpr std::string_view kShowHelp =
-    R"(callgate audit show: one event with its hash and its payloads, or those of one call
-
-Usage: callgate audit show [options] WHICH
-
-  WHICH                an event's number, or a call's id
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  shown             1  there is no such event
-  2  wrong usage, or no ledger
-
-Examples
-  callgate audit show 4711
-  callgate audit show 01975f2e-7c1a-7000-8000-0123456789ab
-)";
-
-constexpr std::string_view kVerifyHelp =
-    R"(callgate audit verify: is the log what was recorded?
-
-Usage: callgate audit verify [options]
-
-  --key VKEY           a public key that you pinned, as callgate audit key told it; repeatable.
-                       Without one the log's own keys are believed, and the answer says so
-  --witness FILE       what a witness saw of the log: the file that checkpoints were anchored in
-  --segment FILE       first a segment that was archived; repeatable, oldest first
-  --from-export FILE   verify an export instead of a ledger; - reads standard input
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Every event, hash, payload, checkpoint and signature is checked; the first that is wrong is
-named. Without a witness nobody can tell a log that was cut off, or made anew by who holds the
-key, from a whole one: the verdict is then "unwitnessed".
-
-Exit codes
-  0  nothing is wrong  1  something is; or Ctrl-C
-  2  wrong usage, no ledger, or a log or file that cannot be read
-
-Examples
-  callgate audit verify --key "$vkey" --witness /mnt/witness/audit.notes
-  callgate audit verify --from-export audit.jsonl
-)";
-
-constexpr std::string_view kExportHelp =
-    R"(callgate audit export: the log as a file that others can read and verify
-
-Usage: callgate audit export [options]
-
-  --format F           jsonl (default): everything, can be verified; cef: for log collectors
-  --from SEQ           from this event on: 1 by default. Only a whole log can be verified
-  --to SEQ             up to this event: the last by default
-  -o, --output FILE    where to: standard output by default. The file must not exist
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               errors as JSON, and with --output a JSON report
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  exported          1  Ctrl-C
-  2  wrong usage, no ledger, or a file that cannot be made
-
-Examples
-  callgate audit export -o audit.jsonl
-  callgate audit export --format cef --from 1000 | logger -t callgate
-)";
-
-constexpr std::string_view kProveHelp =
-    R"(callgate audit prove: that an event is in the log, to somebody who does not have it
-
-Usage: callgate audit prove [options] SEQ
-       callgate audit prove [options] --from SIZE --to SIZE
-       callgate audit prove --check FILE --key VKEY
-
-  SEQ                  the event's number
-  --from SIZE          with --to: that the log of one checkpoint is the beginning of another's
-  --to SIZE            the larger checkpoint's number of events
-  --check FILE         check such a proof, without a ledger; - reads standard input
-  --key VKEY           for --check: the public key that you pinned; repeatable
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               errors as JSON, too; a proof is JSON always
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  proven            1  it does not hold, or there is no such event or checkpoint
-  2  wrong usage, or no ledger
-
-Examples
-  callgate audit prove 4711 > proof.json
-  callgate audit prove --check proof.json --key "$vkey"
-)";
-
-constexpr std::string_view kCheckpointHelp =
-    R"(callgate audit checkpoint: sign the log as it is now
-
-Usage: callgate audit checkpoint [options]
-
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-What is printed can be kept anywhere else: it tells later whether the log still begins like this.
-
-Exit codes
-  0  signed            2  wrong usage, or no ledger
-
-Examples
-  callgate audit checkpoint >> /mnt/elsewhere/checkpoints
-)";
-
-constexpr std::string_view kKeyHelp =
-    R"(callgate audit key: the public key that signs the log
-
-Usage: callgate audit key [options]
-
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Keep it where who can write to the ledger cannot: callgate audit verify --key holds the log to it.
-
-Exit codes
-  0  told              2  wrong usage, or no ledger
-
-Examples
-  callgate audit key > pinned.vkey
-)";
-
-constexpr std::string_view kRotateHelp =
-    R"(callgate audit rotate-key: sign with a new key from now on
-
-Usage: callgate audit rotate-key [options]
-
-  --yes                do not ask
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The log names both keys, and the old one signs the new one's first checkpoint: whoever pinned the
-old key can follow. The old private key is gone afterwards.
-
-Exit codes
-  0  done              1  you said no, or it is not your ledger
-  2  wrong usage, or no ledger
-
-Examples
-  callgate audit rotate-key --yes
-)";
 
 struct CommandLine : OperatorLine {
     TailOptions tail;
@@ -237,26 +31,36 @@ struct CommandLine : OperatorLine {
     bool yes = false;
 };
 
-int checkpoint(const CommandLine& line, const Console& console) {
-    OperatorRun run(line, console);
+// A terminal gets long lines broken, everything else gets the text as it is.
+std::string folded_lines(std::string_view text, const Style& style) {
+    if (style.width == 0) return std::string(text);
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+        for (const std::string& line : folded(text.substr(0, end), style.width)) out += line + '\n';
+        text.remove_prefix(end + 1);
+    }
+    return out;
+}
+
+int checkpoint(OperatorRun& run) {
     const auto answer = run.ask({{"verb", "audit.checkpoint"}});
     if (!answer) return run.give_up(answer.error());
-    if (!run.print_json(*answer)) run.print(printable_lines(text_at(*answer, "checkpoint")));
+    if (!run.print_json(*answer))
+        run.print(folded_lines(printable_lines(text_at(*answer, "checkpoint")), run.style()));
     return 0;
 }
 
-int key(const CommandLine& line, const Console& console) {
-    OperatorRun run(line, console);
+int key(OperatorRun& run) {
     const auto answer = run.ask({{"verb", "ledger.stats"}});
     if (!answer) return run.give_up(answer.error());
     const std::string vkey = text_at(value_at(*answer, "audit"), "key");
-    if (!run.print_json({{"key", vkey}})) run.print(printable(vkey) + '\n');
+    if (!run.print_json({{"key", vkey}})) run.print(folded_lines(printable(vkey) + '\n', run.style()));
     return 0;
 }
 
-int rotate(const CommandLine& line, const Console& console) {
-    OperatorRun run(line, console);
-    if (!line.yes) {
+int rotate(OperatorRun& run, bool yes) {
+    if (!yes) {
         if (!run.may_ask())
             return run.give_up(Error(ErrorCode::config_error,
                                      "Nobody can be asked: this is not a terminal. Give --yes.",
@@ -271,79 +75,203 @@ int rotate(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_audit(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_audit(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    VerbGroup verbs(app, "audit", kHelp, *line, chosen);
+    Verb& group = program.add("audit", "the record of everything, and whether it is what was recorded");
+    // Each verb with what runs it, an OperatorRun at hand.
+    const auto runs = [&](Verb& verb, std::function<int(OperatorRun&)> run) {
+        verb.runs([line, &console, run = std::move(run)] {
+            OperatorRun operator_run(*line, console);
+            return run(operator_run);
+        });
+    };
+    CommandLine& given = *line;
 
-    CLI::App& tailing = verbs.add("tail", kTailHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return tail_events(run, line->tail);
-    });
-    tailing.add_option("-n,--lines", line->tail.lines)->check(CLI::Range(1u, 1'000u));
-    tailing.add_flag("--follow", line->tail.follow);
-    tailing.add_option("--type", line->tail.type);
-    tailing.add_option("--call", line->tail.call);
+    Verb& tailing = group.add("tail", "the last events, oldest first, and new ones as they come");
+    tailing.option("-n,--lines", "N", "how many: 20 by default", given.tail.lines).between(1, 1'000);
+    tailing.flag("--follow", "go on with new ones as they come, until Ctrl-C; with --json, one on each line",
+                 given.tail.follow);
+    tailing.option("--type", "T", "only events of this type, such as approval.vote", given.tail.type);
+    tailing.option("--call", "ID", "only events of this call; its beginning or its end", given.tail.call)
+        .completed_by(Completes::call);
+    add_operator_options(tailing, given);
+    tailing.exits(0, "shown").exits(2, "wrong usage, or no ledger");
+    tailing.example("callgate audit tail -n 50 --type gate.denied")
+        .example("callgate audit tail --follow --json");
+    runs(tailing, [&given](OperatorRun& run) { return tail_events(run, given.tail); });
 
-    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return show_event(run, line->which);
-    });
-    showing.add_option("WHICH", line->which)->required();
+    Verb& showing = group.add("show", "one event with its hash and its payloads, or those of one call");
+    showing
+        .argument(
+            "WHICH",
+            "an event's number, or a call's id; of the id its beginning or its end, with a letter in it",
+            given.which)
+        .required()
+        .completed_by(Completes::call);
+    add_operator_options(showing, given);
+    showing.exits(0, "shown").exits(1, "there is no such event").exits(2, "wrong usage, or no ledger");
+    showing.example("callgate audit show 4711")
+        .example("callgate audit show 01975f2e-7c1a-7000-8000-0123456789ab");
+    runs(showing, [&given](OperatorRun& run) { return show_event(run, given.which); });
 
-    CLI::App& verifying = verbs.add("verify", kVerifyHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return verify_log(run, line->verify);
-    });
-    verifying.add_option("--key", line->verify.keys)->allow_extra_args(false);
-    verifying.add_option("--witness", line->verify.witness);
-    verifying.add_option("--from-export", line->verify.from_export)->allow_extra_args(false);
-    verifying.add_option("--segment", line->verify.segments)->allow_extra_args(false);
+    Verb& verifying = group.add("verify", "is the log what was recorded?");
+    verifying.option("--key", "VKEY",
+                     "a public key that you pinned, from callgate audit key; repeatable. Without one the "
+                     "log's own keys are believed, and the answer says so",
+                     given.verify.keys);
+    verifying
+        .option("--witness", "FILE",
+                "what a witness saw of the log: the file that checkpoints were anchored in",
+                given.verify.witness)
+        .completed_by(Completes::file);
+    verifying
+        .option("--segment", "FILE", "first a segment that was archived; repeatable, oldest first",
+                given.verify.segments)
+        .completed_by(Completes::file);
+    verifying
+        .option("--from-export", "FILE", "verify an export instead of a ledger; - reads standard input",
+                given.verify.from_export)
+        .completed_by(Completes::file);
+    add_operator_options(verifying, given);
+    verifying.text(
+        "Every event, hash, payload, checkpoint and signature is checked; the first that is wrong is named. "
+        "Without a witness nobody can tell a log that was cut off, or made anew by who holds the key, from a "
+        "whole one: the verdict is then \"unwitnessed\".");
+    verifying.exits(0, "nothing is wrong")
+        .exits(1, "something is; or Ctrl-C")
+        .exits(2, "wrong usage, no ledger, or a log or file that cannot be read");
+    verifying.example("callgate audit verify --key \"$vkey\" \\\n      --witness /mnt/witness/audit.notes")
+        .example("callgate audit verify --from-export audit.jsonl");
+    runs(verifying, [&given](OperatorRun& run) { return verify_log(run, given.verify); });
 
-    CLI::App& exporting = verbs.add("export", kExportHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return export_log(run, line->exported);
-    });
-    exporting.add_option("--format", line->exported.format)->check(CLI::IsMember({"jsonl", "cef"}));
-    exporting.add_option("--from", line->exported.from)->check(CLI::PositiveNumber);
-    exporting.add_option("--to", line->exported.to)->check(CLI::PositiveNumber);
-    exporting.add_option("-o,--output", line->exported.output);
+    Verb& exporting = group.add("export", "the log as a file that others can read and verify");
+    exporting
+        .option("--format", "F", "jsonl (default): everything, can be verified; cef: for log collectors",
+                given.exported.format)
+        .one_of({"jsonl", "cef"});
+    exporting
+        .option("--from", "SEQ", "from this event on: 1 by default. Only a whole log can be verified",
+                given.exported.from)
+        .positive();
+    exporting.option("--to", "SEQ", "up to this event: the last by default", given.exported.to).positive();
+    exporting
+        .option("-o,--output", "FILE", "where to: standard output by default. The file must not exist",
+                given.exported.output)
+        .completed_by(Completes::file);
+    add_operator_options(exporting, given, "errors as JSON, and with --output a JSON report");
+    exporting.exits(0, "exported")
+        .exits(1, "Ctrl-C")
+        .exits(2, "wrong usage, no ledger, or a file that cannot be made");
+    exporting.example("callgate audit export -o audit.jsonl")
+        .example("callgate audit export --format cef --from 1000 | logger -t callgate");
+    runs(exporting, [&given](OperatorRun& run) { return export_log(run, given.exported); });
 
-    CLI::App& proving = verbs.add("prove", kProveHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return prove(run, line->prove);
-    });
-    proving.add_option("SEQ", line->prove.sequence)->check(CLI::PositiveNumber);
-    proving.add_option("--from", line->prove.from)->check(CLI::PositiveNumber);
-    proving.add_option("--to", line->prove.to)->check(CLI::PositiveNumber);
-    proving.add_option("--check", line->prove.check);
-    proving.add_option("--key", line->prove.keys)->allow_extra_args(false);
+    Verb& proving = group.add("prove", "that an event is in the log, to somebody who does not have it");
+    proving.usage("[options] SEQ").usage("[options] --from SIZE --to SIZE").usage("--check FILE --key VKEY");
+    proving.argument("SEQ", "the event's number", given.prove.sequence).positive();
+    proving
+        .option("--from", "SIZE", "with --to: that the log of one checkpoint is the beginning of another's",
+                given.prove.from)
+        .positive();
+    proving.option("--to", "SIZE", "the larger checkpoint's number of events", given.prove.to).positive();
+    proving
+        .option("--check", "FILE", "check such a proof, without a ledger; - reads standard input",
+                given.prove.check)
+        .completed_by(Completes::file);
+    proving.option("--key", "VKEY", "for --check: the public key that you pinned; repeatable",
+                   given.prove.keys);
+    add_operator_options(proving, given, "errors as JSON, too; a proof is JSON always");
+    proving.exits(0, "proven")
+        .exits(1, "it does not hold, or there is no such event or checkpoint")
+        .exits(2, "wrong usage, or no ledger");
+    proving.example("callgate audit prove 4711 > proof.json")
+        .example("callgate audit prove --check proof.json --key \"$vkey\"");
+    runs(proving, [&given](OperatorRun& run) { return prove(run, given.prove); });
 
-    verbs.add("checkpoint", kCheckpointHelp, [line, &console] { return checkpoint(*line, console); });
-    verbs.add("key", kKeyHelp, [line, &console] { return key(*line, console); });
-    verbs.add("rotate-key", kRotateHelp, [line, &console] { return rotate(*line, console); })
-        .add_flag("--yes", line->yes);
+    Verb& signing = group.add("checkpoint", "sign the log as it is now");
+    add_operator_options(signing, given);
+    signing.text(
+        "What is printed can be kept anywhere else: it tells later whether the log still begins like this. "
+        "Send it to a file to keep it; a terminal gets long lines folded.");
+    signing.exits(0, "signed").exits(2, "wrong usage, or no ledger");
+    signing.example("callgate audit checkpoint >> /mnt/elsewhere/checkpoints");
+    runs(signing, checkpoint);
 
-    CLI::App& archiving = verbs.add("archive", kArchiveHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return archive_log(run, line->archive);
-    });
-    archiving.add_option("--to", line->archive.directory);
-    archiving.add_option("--keep", line->archive.keep);
-    archiving.add_option("--older-than", line->archive.older_than_days)->check(CLI::Range(0u, 36'500u));
-    archiving.add_option("--at-least", line->archive.at_least)->check(CLI::PositiveNumber);
-    archiving.add_option("--max-events", line->archive.max_events)->check(CLI::PositiveNumber);
-    archiving.add_flag("--yes", line->archive.yes);
-    verbs.add("segments", kSegmentsHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return list_segments(run);
-    });
-    CLI::App& erasing = verbs.add("erase", kEraseHelp, [line, &console] {
-        OperatorRun run(*line, console);
-        return erase_payloads(run, line->erase);
-    });
-    erasing.add_option("CALL", line->erase.call)->required();
-    erasing.add_option("--segment", line->erase.segment);
-    erasing.add_flag("--yes", line->erase.yes);
+    Verb& naming = group.add("key", "the public key that signs the log: pin it elsewhere");
+    add_operator_options(naming, given);
+    naming.text(
+        "Keep it where who can write to the ledger cannot: callgate audit verify --key holds the log to it.");
+    naming.exits(0, "shown").exits(2, "wrong usage, or no ledger");
+    naming.example("callgate audit key > pinned.vkey");
+    runs(naming, key);
+
+    Verb& rotating = group.add("rotate-key", "sign with a new key from now on");
+    rotating.flag("--yes", "do not ask", given.yes);
+    add_operator_options(rotating, given);
+    rotating.text(
+        "The log names both keys, and the old one signs the new one's first checkpoint: whoever pinned the "
+        "old key can follow. The old private key is gone afterwards.");
+    rotating.exits(0, "done")
+        .exits(1, "you said no, or it is not your ledger")
+        .exits(2, "wrong usage, or no ledger");
+    rotating.example("callgate audit rotate-key --yes");
+    runs(rotating, [&given](OperatorRun& run) { return rotate(run, given.yes); });
+
+    Verb& archiving = group.add("archive", "move the log's beginning out of the ledger, into files");
+    archiving
+        .option("--to", "DIR", "where the segments go: by default segments/ in the ledger's directory",
+                given.archive.directory)
+        .completed_by(Completes::directory);
+    archiving.option("--keep", "N", "leave the last N events in the ledger: 0 by default",
+                     given.archive.keep);
+    archiving
+        .option("--older-than", "DAYS", "archive only events that are older", given.archive.older_than_days)
+        .between(0, 36'500);
+    archiving.option("--at-least", "N", "do nothing for fewer events: rotate by size", given.archive.at_least)
+        .positive();
+    archiving
+        .option("--max-events", "N", "events in one segment at most: 1000000 by default",
+                given.archive.max_events)
+        .positive();
+    archiving.flag("--yes", "do not ask", given.archive.yes);
+    add_operator_options(archiving, given);
+    archiving.text(
+        "Each segment ends with a signed checkpoint. It is written, read again and verified before anything "
+        "is removed from the ledger, which then gives the space back. The next segment, and the ledger "
+        "itself, go on from that checkpoint: callgate audit verify --segment FILE verifies all in a row. "
+        "Payloads stay sealed in a segment; keep the ledger's key as long as you want to read them.");
+    archiving.exits(0, "done, or there is nothing to archive")
+        .exits(1, "you said no, Ctrl-C while it works, it is not your ledger, or the log is broken")
+        .exits(2, "wrong usage, no ledger, or a file that cannot be made");
+    archiving.example("callgate audit archive --older-than 30 --yes")
+        .example("callgate audit archive --at-least 100000 --to /mnt/archive --yes");
+    runs(archiving, [&given](OperatorRun& run) { return archive_log(run, given.archive); });
+
+    Verb& segments = group.add("segments", "what was archived, and where");
+    add_operator_options(segments, given);
+    segments.exits(0, "shown").exits(2, "wrong usage, or no ledger");
+    segments.example("callgate audit segments");
+    runs(segments, list_segments);
+
+    Verb& erasing = group.add("erase", "remove for good what a call's events say in words");
+    erasing.argument("CALL", "the call's id; its beginning or its end", given.erase.call)
+        .required()
+        .completed_by(Completes::call);
+    erasing
+        .option("--segment", "FILE", "in a segment that was archived, instead of in the ledger",
+                given.erase.segment)
+        .completed_by(Completes::file);
+    erasing.flag("--yes", "do not ask", given.erase.yes);
+    add_operator_options(erasing, given);
+    erasing.text(
+        "The log stays whole. Arguments, results and sentences are removed with their salts, so that nothing "
+        "can be guessed from what is left; who, which tool, when and how it ended stay. That it was done is "
+        "on the record.");
+    erasing.exits(0, "erased")
+        .exits(1, "you said no, it is not your ledger, or there was nothing to erase")
+        .exits(2, "wrong usage, no ledger, or a file that cannot be read");
+    erasing.example("callgate audit erase 01975f2e-7c1a-7000-8000-0123456789ab --yes");
+    runs(erasing, [&given](OperatorRun& run) { return erase_payloads(run, given.erase); });
 }
 
 }  // namespace callgate::cli

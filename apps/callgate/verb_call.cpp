@@ -16,76 +16,26 @@
 #include <callgate/runtime.h>
 
 #include "base/clock.h"
+#include "base/ids.h"
+#include "base/try.h"
 #include "call_report.h"
+#include "call_rows_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
-#include "help.h"
+#include "ids.h"
 #include "input.h"
 #include "interrupt.h"
 #include "ledger/control/control_user.h"
 #include "ledger_access.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "person_line.h"
 #include "progress_line.h"
+#include "tool_call.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate call: call a tool of the built-in demo set, through every stage of the runtime
-
-Usage: callgate call [options] NAME [JSON | -]
-       callgate call [options] -
-       callgate call [options] --resume CALL
-
-  NAME                 the tool: callgate tools lists them. - reads a whole tool call from
-                       standard input: {"name": …, "arguments": {…}}
-  JSON                 the arguments, an object; - reads them from standard input
-
-The call
-  --action A           of a tool that has several, such as notes
-  --key K              idempotency key: a second call with it is answered from the record
-  --resume CALL        the call with this id, which somebody has approved since
-  --timeout MS         the deadline, in milliseconds
-
-Who asks
-  --principal P        who asks: local by default
-  --scope S            a permission that was granted; repeatable
-  --autonomy LEVEL     A0 (only previews) to A4 (asks for critical things alone); A2 by default
-  --approve-as NAME    a trial, with --ledger memory: where the call needs approval NAME, another
-                       person than who asks, gives it, and the call goes on; repeatable. On a
-                       terminal you are asked, and decide in your own name
-
-The record
-  --ledger DIR         where calls and approvals are kept: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate. memory: nowhere,
-                       it ends with the program
-
-Output
-  --trace              what each stage decided, on standard error; with --json under "trace"
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The result goes to standard output, everything else to standard error. Ctrl-C calls it off.
-A call that needs approval is kept: callgate approvals approve ID, then the same call again, or
---resume.
-
-Exit codes
-  0  it succeeded      1  it failed, ran out of time or was called off
-  2  wrong usage, or the ledger cannot be had: another process owns it
-  3  refused: no such tool, scope, arguments, policy, limits; previewed
-  4  needs approval    5  the outcome is unknown: it may have taken effect
-
-Examples
-  callgate call add '{"a": 5, "b": 3}' --trace
-  callgate call count '{"to": 20}' --timeout 1000
-  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}'
-  callgate call send_mail '{"to": ["ada@example.org"], "subject": "Hi"}' --ledger memory \
-      --approve-as grace
-  callgate call notes '{"name": "todo"}' --action read --scope notes --json
-)";
 
 // --ledger: no directory, but the ledger in memory.
 constexpr std::string_view kInMemory = "memory";
@@ -125,6 +75,7 @@ public:
 
     int run() {
         if (auto ready = read_arguments(); !ready) return unusable(ready.error());
+        if (auto found = find_resumed(); !found) return unusable(found.error());
         const Interrupt interrupt;
         auto runtime = open(interrupt);
         if (!runtime) return unusable(runtime.error());
@@ -214,11 +165,35 @@ private:
                         "A tool call from standard input brings its own arguments and has no --action.",
                         {{"reason", "usage"}});
         text_ = line_.arguments;
+        key_ = line_.key;
         if (!whole_call() && line_.arguments != kStandardInput) return {};
         auto read =
             read_input(kStandardInput, json::ParseLimits().max_bytes, ErrorCode::config_error, Limit::fixed);
         if (!read) return tl::unexpected<Error>(std::move(read.error()));
         text_ = std::move(*read);
+        return whole_call() ? unwrap_request() : Result<void>();
+    }
+
+    // An MCP tools/call request, or its params, becomes the call that is in it.
+    Result<void> unwrap_request() {
+        const auto document = json::parse(text_);
+        // What is no JSON is refused by the runtime, with its place.
+        if (!document || !is_mcp_request(*document)) return {};
+        CALLGATE_TRY_ASSIGN(ToolCall call, tool_call_from_json(*document));
+        text_ = json::write(Object{{"name", call.name}, {"arguments", std::move(call.arguments)}});
+        if (key_.empty()) key_ = std::move(call.key);
+        return {};
+    }
+
+    // The whole id of the call to resume, where a part of it was given.
+    Result<void> find_resumed() {
+        resumed_ = line_.resume;
+        const auto where = ledger_directory(line_.ledger);
+        if (resumed_.empty() || !where || *where == kInMemory || base::parse_uuid(resumed_)) return {};
+        OperatorLine line;
+        line.ledger = line_.ledger;
+        OperatorRun run(line, console_);
+        CALLGATE_TRY_ASSIGN(resumed_, whole_id(run, line_.resume, IdOf::call));
         return {};
     }
 
@@ -227,7 +202,7 @@ private:
         context.principal = line_.principal;
         context.scopes = ScopeSet(line_.scopes);
         context.autonomy = autonomy_from_string(line_.autonomy).value_or(Autonomy::a2);
-        context.idempotency_key = line_.key;
+        context.idempotency_key = key_;
         if (line_.timeout_ms) context.timeout = std::chrono::milliseconds(*line_.timeout_ms);
         context.cancel = interrupt.token();
         context.trace = line_.trace;
@@ -236,7 +211,7 @@ private:
     }
 
     Outcome begin(Runtime& runtime, Context context) {
-        if (!line_.resume.empty()) return runtime.resume(line_.resume, std::move(context));
+        if (!line_.resume.empty()) return runtime.resume(resumed_, std::move(context));
         if (whole_call()) return runtime.call_json(text_, std::move(context));
         CallRequest request(line_.tool, text_.empty() ? Args() : Args(text_));
         request.action = line_.action;
@@ -284,8 +259,12 @@ private:
 
     std::string how_to_go_on(const Outcome& outcome, const Approval& approval) const {
         if (!durable_) return "  Add --approve-as NAME, where NAME is another person.\n";
-        return fmt::format("  callgate approvals approve {0}{2}\n  callgate call --resume {1}{2}\n",
-                           approval.id, outcome.call_id(), same_ledger());
+        const std::string ledger = same_ledger();
+        std::vector<std::string> approve = {"callgate approvals approve", approval.id};
+        std::vector<std::string> resume = {"callgate call --resume", outcome.call_id()};
+        for (auto* const words : {&approve, &resume})
+            if (!ledger.empty()) words->push_back(ledger);
+        return command_hint(approve, style_) + command_hint(resume, style_);
     }
 
     // Where an earlier call with its key is the one that nobody knows of, that one.
@@ -300,14 +279,14 @@ private:
         if (line_.ledger.empty()) return {};
         std::string quoted;
         for (const char c : line_.ledger) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        return printable(fmt::format(" --ledger '{}'", quoted));
+        return printable(fmt::format("--ledger '{}'", quoted));
     }
 
     // Yes or no; nothing: the person went away, or Ctrl-C came.
     std::optional<bool> ask(const Interrupt& interrupt) const {
         if (durable_)
-            console_.err
-                << "  In this demonstration your yes counts as it is; elsewhere you would sign it.\n";
+            console_.err << indented(
+                "In this demonstration your yes counts as it is; elsewhere you would sign it.", 2, style_);
         forget_typed_ahead(*console_.person);
         console_.err << "Approve? [y/N] " << std::flush;
         const auto answer = read_line(*console_.person, interrupt);
@@ -339,7 +318,8 @@ private:
             Object out = to_json(outcome, approval);
             if (durable_ && outcome.state() == State::needs_approval && out["error"].is_object())
                 out["error"].as_object()["details"].as_object()["how_to_approve"] =
-                    "callgate approvals approve " + outcome.approval_id() + same_ledger();
+                    "callgate approvals approve " + outcome.approval_id() +
+                    (line_.ledger.empty() ? "" : " " + same_ledger());
             if (vote_refused_) out["error"] = json_of(*vote_refused_);
             if (line_.trace) out["trace"] = to_json(outcome.trace());
             console_.out << json::write_pretty(out) << '\n';
@@ -357,9 +337,7 @@ private:
                 excerpt = excerpt_of(text_, *outcome.error());
             console_.err << to_text(outcome, excerpt, style_);
             if (durable_ && outcome.state() == State::unknown)
-                console_.err << fmt::format(
-                    "  callgate calls resolve {}{} --applied --evidence '…'   (or --not-applied)\n",
-                    unresolved_call(outcome), same_ledger());
+                console_.err << resolve_hint(unresolved_call(outcome), same_ledger(), style_);
             console_.err << std::flush;
         }
         if (!outcome.ok()) return;
@@ -373,32 +351,73 @@ private:
     const Style style_;
     ProgressLine progress_;
     std::string text_;
+    std::string resumed_;
+    std::string key_;
     bool durable_ = false;
     std::optional<Error> vote_refused_;
 };
 
 }  // namespace
 
-void add_call(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_call(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verb = *app.add_subcommand("call");
-    verb.formatter(std::make_shared<FixedHelp>(kHelp));
-    verb.add_option("NAME", line->tool);
-    verb.add_option("JSON", line->arguments);
-    verb.add_option("--action", line->action);
-    verb.add_option("--key", line->key);
-    verb.add_option("--resume", line->resume);
-    verb.add_option("--ledger", line->ledger);
-    verb.add_option("--timeout", line->timeout_ms)->check(CLI::Range(1u, 86'400'000u));
-    verb.add_option("--principal", line->principal);
-    verb.add_option("--scope", line->scopes)->allow_extra_args(false);
-    verb.add_option("--autonomy", line->autonomy)->check(CLI::IsMember({"A0", "A1", "A2", "A3", "A4"}));
-    verb.add_option("--approve-as", line->approvers)->allow_extra_args(false);
-    verb.add_flag("--trace", line->trace);
-    verb.add_flag("--json", line->json);
-    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.callback(
-        [line, &console, &chosen] { chosen = [line, &console] { return CallRun(*line, console).run(); }; });
+    Verb& verb = program.add("call", "call a tool of the demo set, through every stage");
+    verb.usage("[options] NAME [JSON | -]").usage("[options] -").usage("[options] --resume CALL");
+    verb.argument("NAME",
+                  "the tool: callgate tools lists them. - reads a whole tool call from standard input: "
+                  "{\"name\": …, \"arguments\": {…}}, or an MCP tools/call request",
+                  line->tool)
+        .completed_by(Completes::tool);
+    verb.argument("JSON", "the arguments, an object; - reads them from standard input", line->arguments);
+
+    verb.heading("The call");
+    verb.option("--action", "A", "of a tool that has several, such as notes", line->action);
+    verb.option("--key", "K", "idempotency key: a second call with it is answered from the record", line->key)
+        .not_empty();
+    verb.option("--resume", "CALL",
+                "the call with this id, which somebody has approved since; its beginning or its end",
+                line->resume)
+        .not_empty()
+        .completed_by(Completes::call);
+    verb.option("--timeout", "MS", "the deadline, in milliseconds", line->timeout_ms).between(1, 86'400'000);
+
+    verb.heading("Who asks");
+    verb.option("--principal", "P", "who asks: local by default", line->principal);
+    verb.option("--scope", "S", "a permission that was granted; repeatable", line->scopes);
+    verb.option("--autonomy", "LEVEL",
+                "A0 (only previews) to A4 (asks for critical things alone); A2 by default", line->autonomy)
+        .one_of({"A0", "A1", "A2", "A3", "A4"});
+    verb.option("--approve-as", "NAME",
+                "a trial, with --ledger memory: where the call needs approval NAME, another person than "
+                "who asks, gives it, and the call goes on; repeatable. On a terminal you are asked, and "
+                "decide in your own name",
+                line->approvers);
+
+    verb.heading("The record");
+    add_ledger_option(verb, line->ledger, ". memory: nowhere, it ends with the program");
+
+    verb.heading("Output");
+    verb.flag("--trace", "what each stage decided, on standard error; with --json under \"trace\"",
+              line->trace);
+    add_output_options(verb, line->json, line->color);
+    verb.text(
+        "The result goes to standard output, everything else to standard error. Ctrl-C calls it off. A call "
+        "that needs approval is kept: callgate approvals approve ID, then the same call again, or --resume.");
+    verb.exits(0, "it succeeded")
+        .exits(1, "it failed, ran out of time or was called off")
+        .exits(2, "wrong usage, or the ledger cannot be had: another process owns it")
+        .exits(3, "refused: no such tool, scope, arguments, policy, limits; previewed")
+        .exits(4, "needs approval")
+        .exits(5, "the outcome is unknown: it may have taken effect");
+    verb.example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")
+        .example("callgate call count '{\"to\": 20}' --timeout 1000")
+        .example("callgate call send_mail '{\"to\": [\"ada@example.org\"], \"subject\": \"Hi\"}'")
+        .example(
+            "callgate call send_mail '{\"to\": [\"ada@example.org\"], \"subject\": \"Hi\"}' \\\n      "
+            "--ledger memory "
+            "--approve-as grace")
+        .example("callgate call notes '{\"name\": \"todo\"}' --action read \\\n      --scope notes --json");
+    verb.runs([line, &console] { return CallRun(*line, console).run(); });
 }
 
 }  // namespace callgate::cli

@@ -1,6 +1,8 @@
 #include "verb_calls.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -8,106 +10,25 @@
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
+#include "base/try.h"
 #include "call_rows_report.h"
+#include "event_calls.h"
+#include "ids.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
 
-constexpr std::string_view kHelp =
-    R"(callgate calls: what was called, and what came of it
-
-Usage: callgate calls VERB [options]
-
-Verbs
-  list     the recorded calls, newest first
-  show     one of them: attempts, outcome, events
-  resolve  say what became of a call whose outcome is unknown
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kListHelp =
-    R"(callgate calls list: the recorded calls, newest first
-
-Usage: callgate calls list [options]
-
-  --unknown            those whose outcome is unknown: a person has to find out
-  --state S            claimed, dispatched, reconciling, succeeded, failed, unknown, cancelled or
-                       not_applied
-  --tool T             of this tool
-  --principal P        by this principal
-  --limit N            how many at most: 50 by default
-  --before ID          those before this one: the next page
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  listed            2  wrong usage, or no ledger
-
-Examples
-  callgate calls list --unknown
-  callgate calls list --tool send_mail --state failed --json
-)";
-
-constexpr std::string_view kShowHelp =
-    R"(callgate calls show: one call, its attempts, the shape of its outcome, its events
-
-Usage: callgate calls show [options] ID
-
-  ID                   of the call
-  --full               long texts whole; without it their head, tail, size and SHA-256
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  shown             1  there is no such call
-  2  wrong usage, or no ledger
-
-Examples
-  callgate calls show 01975f2e-7c1a-7000-8000-0123456789ab
-)";
-
-constexpr std::string_view kResolveHelp =
-    R"(callgate calls resolve: say what became of a call whose outcome is unknown
-
-Usage: callgate calls resolve [options] ID --applied|--not-applied --evidence TEXT
-
-  ID                   of the call
-  --applied            it took effect
-  --not-applied        it did not
-  --evidence TEXT      how you know, for the record
-  --yes                do not ask
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Your finding is the call's outcome from then on, and is on the record in your name. It cannot be
-changed.
-
-Exit codes
-  0  recorded          1  you said no, or it was refused: not unknown, no such call
-  2  wrong usage, or no ledger
-
-Examples
-  callgate calls resolve 01975f2e-7c1a-7000-8000-0123456789ab --applied \
-      --evidence 'the mail is in the outbox, sent 14:02'
-)";
+constexpr std::uint64_t kEventsAtOnce = 1'000;
 
 struct CommandLine : OperatorLine {
     std::string id;
     bool unknown = false;
+    bool all = false;
     std::string state;
     std::string tool;
     std::string principal;
@@ -120,6 +41,47 @@ struct CommandLine : OperatorLine {
     bool yes = false;
 };
 
+// Without what was not asked for.
+bool wanted(const Object& call, const CommandLine& line, const std::string& before) {
+    const Value value(call);
+    return (line.tool.empty() || text_at(value, "tool") == line.tool) &&
+           (line.principal.empty() || text_at(value, "principal") == line.principal) &&
+           (before.empty() || text_at(value, "call_id") < before);
+}
+
+// Puts the calls that left only events among those of `page`, newest first, as many as there is room for.
+void add_event_calls(OperatorRun& run, const CommandLine& line, const std::string& before, Value& page) {
+    Array& rows = page.get_object()["calls"].get_array();
+    std::map<std::string, Value, std::greater<>> all;
+    for (Value& row : rows) {
+        row.get_object()["recorded"] = "row";
+        all.emplace(text_at(row, "call_id"), std::move(row));
+    }
+    EventCalls events(run);
+    for (bool ended = false; !ended;) {
+        ended = events.read_back(kEventsAtOnce);
+        std::size_t found = 0;
+        for (const std::string& id : events.ids()) found += wanted(events.call(id), line, before) ? 1u : 0u;
+        ended = ended || found >= line.limit + 1;
+    }
+    // Behind the last recorded call of a page that has a next one, others come first.
+    const std::string oldest = value_at(page, "next").is_null() || all.empty() ? "" : all.rbegin()->first;
+    for (const std::string& id : events.ids()) {
+        Object call = events.call(id);
+        if (id > oldest && !all.contains(id) && wanted(call, line, before)) all.emplace(id, std::move(call));
+    }
+    rows.clear();
+    bool more = !oldest.empty();
+    for (auto& [id, call] : all) {
+        if (rows.size() == line.limit) {
+            more = true;
+            break;
+        }
+        rows.push_back(std::move(call));
+    }
+    page.get_object()["next"] = more && !rows.empty() ? Value(text_at(rows.back(), "call_id")) : Value();
+}
+
 int list(const CommandLine& line, const Console& console) {
     OperatorRun run(line, console);
     Object request{{"verb", "calls.list"}, {"limit", line.limit}};
@@ -127,18 +89,59 @@ int list(const CommandLine& line, const Console& console) {
     if (!state.empty()) request["state"] = state;
     if (!line.tool.empty()) request["tool"] = line.tool;
     if (!line.principal.empty()) request["principal"] = line.principal;
-    if (!line.before.empty()) request["before"] = line.before;
-    const auto page = run.ask(request);
+    std::string before;
+    if (!line.before.empty()) {
+        auto id = whole_id(run, line.before, IdOf::call);
+        if (!id) return run.give_up(id.error());
+        before = std::move(*id);
+        request["before"] = before;
+    }
+    auto page = run.ask(request);
     if (!page) return run.give_up(page.error());
+    if (line.all) add_event_calls(run, line, before, *page);
     if (!run.print_json(*page)) run.print(calls_table(*page, run.style()));
     return 0;
 }
 
+// A call that asked for approval and was resumed runs under another id: both lead to it.
+Result<Value> find_call(OperatorRun& run, const std::string& id) {
+    auto shown = run.ask({{"verb", "calls.show"}, {"id", id}});
+    if (shown) {
+        const std::string approval_id = text_at(value_at(*shown, "call"), "approval_id");
+        if (approval_id.empty()) return shown;
+        // That the approval is gone by now takes nothing from the call.
+        const auto approval = run.ask({{"verb", "approvals.show"}, {"id", approval_id}});
+        const std::string asked = approval ? text_at(value_at(*approval, "approval"), "call_id") : "";
+        if (!asked.empty() && asked != text_at(value_at(*shown, "call"), "call_id"))
+            shown->get_object()["asked_as"] = asked;
+        return shown;
+    }
+    const std::string reason = text_at(shown.error().details, "reason");
+    if (reason == "not_begun") {
+        CALLGATE_TRY_ASSIGN(
+            const Value approval,
+            run.ask({{"verb", "approvals.show"}, {"id", text_at(shown.error().details, "approval_id")}}));
+        const std::string ran = text_at(value_at(approval, "approval"), "consumed_by");
+        if (ran.empty() || ran == id) return shown;
+        CALLGATE_TRY_ASSIGN(Value call, run.ask({{"verb", "calls.show"}, {"id", ran}}));
+        call.get_object()["asked_as"] = id;
+        return call;
+    }
+    if (reason != "not_found" || !base::parse_uuid(id)) return shown;
+    const auto page = run.ask({{"verb", "audit.events"}, {"call", id}, {"limit", 1'000}});
+    if (!page || list_at(*page, "events").empty()) return shown;
+    Object call = call_from_events(list_at(*page, "events"));
+    call["events"] = list_at(*page, "events");
+    return Value{{"call", std::move(call)}};
+}
+
 int show(const CommandLine& line, const Console& console) {
     OperatorRun run(line, console);
-    const auto shown = run.ask({{"verb", "calls.show"}, {"id", line.id}});
+    const auto id = whole_id(run, line.id, IdOf::call);
+    if (!id) return run.give_up(id.error());
+    const auto shown = find_call(run, *id);
     if (!shown) return run.give_up(shown.error());
-    if (!run.print_json(*shown)) run.print(call_text(value_at(*shown, "call"), line.full, run.style()));
+    if (!run.print_json(*shown)) run.print(call_text(*shown, line.full, run.style()));
     return 0;
 }
 
@@ -148,21 +151,23 @@ int resolve(const CommandLine& line, const Console& console) {
         return run.give_up(Error(ErrorCode::config_error,
                                  "Say what became of it: either --applied or --not-applied.",
                                  {{"reason", "usage"}}));
+    if (!line.yes && !run.may_ask())
+        return run.give_up(Error(ErrorCode::config_error,
+                                 "Nobody can be asked: this is not a terminal. Give --yes.",
+                                 {{"reason", "usage"}}));
+    const auto id = whole_id(run, line.id, IdOf::call);
+    if (!id) return run.give_up(id.error());
     if (!line.yes) {
-        if (!run.may_ask())
-            return run.give_up(Error(ErrorCode::config_error,
-                                     "Nobody can be asked: this is not a terminal. Give --yes.",
-                                     {{"reason", "usage"}}));
-        const auto shown = run.ask({{"verb", "calls.show"}, {"id", line.id}});
+        const auto shown = run.ask({{"verb", "calls.show"}, {"id", *id}});
         if (!shown) return run.give_up(shown.error());
-        console.err << call_text(value_at(*shown, "call"), false, run.err_style());
+        console.err << call_text(*shown, false, run.err_style());
         run.let_go();
         if (!run.says_yes(line.applied ? "Record that it took effect? This cannot be changed."
                                        : "Record that it did not take effect? This cannot be changed."))
             return kNo;
     }
     const auto resolved = run.ask(
-        {{"verb", "calls.resolve"}, {"id", line.id}, {"applied", line.applied}, {"evidence", line.evidence}});
+        {{"verb", "calls.resolve"}, {"id", *id}, {"applied", line.applied}, {"evidence", line.evidence}});
     if (!resolved) return run.give_up(resolved.error());
     if (!run.print_json(*resolved)) {
         const Value& call = value_at(*resolved, "call");
@@ -175,32 +180,70 @@ int resolve(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_calls(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_calls(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    VerbGroup verbs(app, "calls", kHelp, *line, chosen);
+    Verb& group = program.add("calls", "what was called, and what came of it");
 
-    CLI::App& listing = verbs.add("list", kListHelp, [line, &console] { return list(*line, console); });
-    CLI::Option* unknown = listing.add_flag("--unknown", line->unknown);
-    listing.add_option("--state", line->state)
-        ->check(CLI::IsMember({"claimed", "dispatched", "reconciling", "succeeded", "failed", "unknown",
-                               "cancelled", "not_applied"}))
-        ->excludes(unknown);
-    listing.add_option("--tool", line->tool);
-    listing.add_option("--principal", line->principal);
-    listing.add_option("--limit", line->limit)->check(CLI::Range(1u, 1'000u));
-    listing.add_option("--before", line->before);
+    Verb& listing = group.add("list", "the recorded calls, newest first");
+    listing.flag("--unknown", "those whose outcome is unknown: a person has to find out", line->unknown);
+    listing
+        .option("--state", "S",
+                "claimed, dispatched, reconciling, succeeded, failed, unknown, cancelled or not_applied",
+                line->state)
+        .one_of({"claimed", "dispatched", "reconciling", "succeeded", "failed", "unknown", "cancelled",
+                 "not_applied"})
+        .excludes("--unknown");
+    listing
+        .flag("--all",
+              "also reads and refusals, which only the audit has; states refused, waiting and "
+              "previewed are theirs",
+              line->all)
+        .excludes("--unknown")
+        .excludes("--state");
+    listing.option("--tool", "T", "of this tool", line->tool).completed_by(Completes::tool);
+    listing.option("--principal", "P", "by this principal", line->principal);
+    listing.option("--limit", "N", "how many at most: 50 by default", line->limit).between(1, 1'000);
+    listing.option("--before", "ID", "those before this one: the next page", line->before)
+        .completed_by(Completes::call);
+    add_operator_options(listing, *line);
+    listing.text(std::string(kShortIds));
+    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+    listing.example("callgate calls list --unknown")
+        .example("callgate calls list --all --limit 20")
+        .example("callgate calls list --tool send_mail --state failed --json");
+    listing.runs([line, &console] { return list(*line, console); });
 
-    CLI::App& showing = verbs.add("show", kShowHelp, [line, &console] { return show(*line, console); });
-    showing.add_option("ID", line->id)->required();
-    showing.add_flag("--full", line->full);
+    constexpr const char* kId = "of the call; its beginning or its end";
+    Verb& showing = group.add("show", "one call: attempts, the shape of its outcome, events");
+    showing.argument("ID", kId, line->id).required().completed_by(Completes::call);
+    showing.flag("--full", "long texts whole; without it their head, tail, size and SHA-256", line->full);
+    add_operator_options(showing, *line);
+    showing.text(
+        "A call that needed approval runs under an id of its own when it is resumed: it is found under both. "
+        "Reads and refusals are shown from the audit.");
+    showing.exits(0, "shown").exits(1, "there is no such call").exits(2, "wrong usage, or no ledger");
+    showing.example("callgate calls show 01975f2e-7c1a-7000-8000-0123456789ab");
+    showing.runs([line, &console] { return show(*line, console); });
 
-    CLI::App& resolving =
-        verbs.add("resolve", kResolveHelp, [line, &console] { return resolve(*line, console); });
-    resolving.add_option("ID", line->id)->required();
-    resolving.add_flag("--applied", line->applied);
-    resolving.add_flag("--not-applied", line->not_applied);
-    resolving.add_option("--evidence", line->evidence)->required();
-    resolving.add_flag("--yes", line->yes);
+    Verb& resolving = group.add("resolve", "say what became of a call whose outcome is unknown");
+    resolving.usage("[options] ID --applied --evidence TEXT")
+        .usage("[options] ID --not-applied --evidence TEXT");
+    resolving.argument("ID", kId, line->id).required().completed_by(Completes::call);
+    resolving.flag("--applied", "it took effect", line->applied);
+    resolving.flag("--not-applied", "it did not", line->not_applied);
+    resolving.option("--evidence", "TEXT", "how you know, for the record", line->evidence).required();
+    resolving.flag("--yes", "do not ask", line->yes);
+    add_operator_options(resolving, *line);
+    resolving.text(
+        "Your finding is the call's outcome from then on, and is on the record in your name. It cannot be "
+        "changed.");
+    resolving.exits(0, "recorded")
+        .exits(1, "you said no, or it was refused: not unknown, no such call")
+        .exits(2, "wrong usage, or no ledger");
+    resolving.example(
+        "callgate calls resolve 456789ab --applied \\\n      --evidence 'the mail is in the outbox, sent "
+        "14:02'");
+    resolving.runs([line, &console] { return resolve(*line, console); });
 }
 
 }  // namespace callgate::cli

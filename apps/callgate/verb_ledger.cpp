@@ -10,111 +10,13 @@
 #include "ledger/sqlite/media.h"
 #include "ledger_restore.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "os/file_ops.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate ledger: the care of a ledger, while calls run and while none do
-
-Usage: callgate ledger VERB [options]
-
-Verbs
-  stats    how much there is, of what, and how it is
-  check    is it whole?
-  backup   a consistent copy
-  gc       take away what has expired
-  restore  accept a ledger that was restored from a backup, or moved
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kStatsHelp =
-    R"(callgate ledger stats: how much there is, of what, and how it is
-
-Usage: callgate ledger stats [options]
-
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  told              2  wrong usage, or no ledger
-
-Examples
-  callgate ledger stats --json
-)";
-
-constexpr std::string_view kCheckHelp =
-    R"(callgate ledger check: is it whole? Reads the whole file; calls go on meanwhile
-
-Usage: callgate ledger check [options]
-
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The audit's own hashes and signatures are checked by callgate audit verify.
-
-Exit codes
-  0  it is whole       1  it is not, or Ctrl-C
-  2  wrong usage, or no ledger
-
-Examples
-  callgate ledger check
-)";
-
-constexpr std::string_view kBackupHelp =
-    R"(callgate ledger backup: a consistent copy, made while calls go on
-
-Usage: callgate ledger backup [options] PATH
-
-  PATH                 the file to make; it must not exist
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The keys beside the ledger are not in the copy: keep them apart from it, and safe.
-
-Exit codes
-  0  made              1  Ctrl-C, or it is not your ledger
-  2  wrong usage, no ledger, or the file cannot be made
-
-Examples
-  callgate ledger backup /var/backups/callgate-monday.db
-)";
-
-constexpr std::string_view kGcHelp =
-    R"(callgate ledger gc: take away what has expired, now rather than in time
-
-Usage: callgate ledger gc [options]
-
-  --ledger DIR         where the ledger is: by default $CALLGATE_LEDGER, else
-                       $XDG_STATE_HOME/callgate, else ~/.local/state/callgate
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Stored outcomes that have expired become tombstones, so that their keys never run again; old
-tombstones and payloads go. Unknown outcomes stay until somebody resolves them.
-
-Exit codes
-  0  done              1  it is not your ledger
-  2  wrong usage, or no ledger
-
-Examples
-  callgate ledger gc
-)";
 
 struct CommandLine : OperatorLine {
     std::string path;
@@ -172,7 +74,7 @@ int backup(const CommandLine& line, const Console& console) {
                                  fmt::format("{} cannot be made: {}.", line.path, fault.message()),
                                  {{"reason", "file_unwritable"}, {"path", line.path}}));
     const auto answer = run.ask_long({{"verb", "ledger.backup"}, {"path", path}}, "backup");
-    if (answer && !run.json()) run.print(fmt::format("{} {}\n", run.style().green("✓"), printable(path)));
+    if (answer && !run.json()) run.print(done_text(printable(path), run.style()));
     return report(run, answer);
 }
 
@@ -183,18 +85,47 @@ int collect(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_ledger(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_ledger(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    VerbGroup verbs(app, "ledger", kHelp, *line, chosen);
-    verbs.add("stats", kStatsHelp, [line, &console] { return stats(*line, console); });
-    verbs.add("check", kCheckHelp, [line, &console] { return check(*line, console); });
-    verbs.add("backup", kBackupHelp, [line, &console] { return backup(*line, console); })
-        .add_option("PATH", line->path)
-        ->required();
-    verbs.add("gc", kGcHelp, [line, &console] { return collect(*line, console); });
-    line->restore.add_to(verbs.add("restore", RestoreLine::help(), [line, &console] {
-        return restore_ledger(*line, line->restore, console);
-    }));
+    Verb& group = program.add("ledger", "the care of a ledger, while calls run and while none do");
+
+    Verb& counting = group.add("stats", "how much there is, of what, and how it is");
+    add_operator_options(counting, *line);
+    counting.exits(0, "shown").exits(2, "wrong usage, or no ledger");
+    counting.example("callgate ledger stats --json");
+    counting.runs([line, &console] { return stats(*line, console); });
+
+    Verb& checking = group.add("check", "is it whole? Reads the whole file, while calls go on");
+    add_operator_options(checking, *line);
+    checking.text("The audit's own hashes and signatures are checked by callgate audit verify.");
+    checking.exits(0, "it is whole").exits(1, "it is not, or Ctrl-C").exits(2, "wrong usage, or no ledger");
+    checking.example("callgate ledger check");
+    checking.runs([line, &console] { return check(*line, console); });
+
+    Verb& copying = group.add("backup", "a consistent copy, made while calls go on");
+    copying.argument("PATH", "the file to make; it must not exist", line->path)
+        .required()
+        .completed_by(Completes::file);
+    add_operator_options(copying, *line);
+    copying.text("The keys beside the ledger are not in the copy: keep them apart from it, and safe.");
+    copying.exits(0, "made")
+        .exits(1, "Ctrl-C, or it is not your ledger")
+        .exits(2, "wrong usage, no ledger, or the file cannot be made");
+    copying.example("callgate ledger backup /var/backups/callgate-monday.db");
+    copying.runs([line, &console] { return backup(*line, console); });
+
+    Verb& collecting = group.add("gc", "remove what has expired, now rather than in time");
+    add_operator_options(collecting, *line);
+    collecting.text(
+        "Stored outcomes that have expired become tombstones, so that their keys never run again; old "
+        "tombstones and payloads are removed. Unknown outcomes stay until somebody resolves them.");
+    collecting.exits(0, "done").exits(1, "it is not your ledger").exits(2, "wrong usage, or no ledger");
+    collecting.example("callgate ledger gc");
+    collecting.runs([line, &console] { return collect(*line, console); });
+
+    Verb& restoring = group.add("restore", "accept a ledger that was restored from a backup, or moved");
+    line->restore.describe(restoring, *line);
+    restoring.runs([line, &console] { return restore_ledger(*line, line->restore, console); });
 }
 
 }  // namespace callgate::cli

@@ -44,6 +44,15 @@ TEST_P(VerbLedger, StatsTellWhatThereIs) {
     EXPECT_EQ(number_at(test.json({"ledger", "stats"}).at("approvals"), "pending"), 1);
 }
 
+TEST_P(VerbLedger, StatsCountWhatHasExpiredAsExpired) {
+    ledger::testing::open_approval(test.ledger(), 1);
+    ledger::testing::open_approval(test.ledger(), 2, Object(), "agent", std::chrono::milliseconds(0));
+    ready();
+    const Value counts = test.json({"ledger", "stats"}).at("approvals");
+    EXPECT_EQ(number_at(counts, "pending"), 1) << json::write(counts);
+    EXPECT_EQ(number_at(counts, "expired"), 1) << json::write(counts);
+}
+
 TEST_P(VerbLedger, ASoundLedgerPassesItsCheck) {
     ready();
     const Ran ran = test.run({"ledger", "check"}, "");

@@ -9,9 +9,9 @@
 
 #include "base/rng.h"
 #include "error_report.h"
-#include "help.h"
 #include "operator_key.h"
 #include "operator_verb.h"
+#include "options.h"
 #include "os/file_ops.h"
 #include "passphrase.h"
 #include "program.h"
@@ -19,61 +19,6 @@
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate operator: the key that you sign your decisions with
-
-Usage: callgate operator VERB [options]
-
-Verbs
-  enroll   make your key, or another in its place
-  show     which key it is
-
-Options
-  -h, --help  this text; after a verb, that verb's
-)";
-
-constexpr std::string_view kEnrollHelp =
-    R"(callgate operator enroll: make the key that you sign your decisions with, once per user
-
-Usage: callgate operator enroll [options]
-
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-A yes to a risky call must come from a person (assurance A2). Any program that runs as you can
-vote as you; it does not know your passphrase. You are asked for one at the terminal, and again
-whenever a vote needs your signature. Where there is a key already, its passphrase is asked for
-first, and the old key signs the new one.
-
-The key is in $XDG_CONFIG_HOME/callgate/operator.key, else ~/.config/callgate/operator.key. A
-ledger takes the first key that it sees of a user, and writes that down: enroll and sign a first
-vote before a model can run programs as you.
-
-Exit codes
-  0  made              1  the passphrase is wrong, or the two are not the same
-  2  wrong usage, or no terminal
-
-Examples
-  callgate operator enroll
-)";
-
-constexpr std::string_view kShowHelp =
-    R"(callgate operator show: which key you sign with
-
-Usage: callgate operator show [options]
-
-  --json               one JSON document on standard output, whatever happens
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  shown             2  wrong usage, or there is none
-
-Examples
-  callgate operator show
-)";
 
 constexpr std::size_t kShortest = 8;
 
@@ -139,7 +84,9 @@ private:
         if (line_.json) {
             console_.out << json::write_pretty(Value{{"key", file.vkey()}, {"path", path}}) << '\n';
         } else {
-            console_.out << fmt::format("key   {}\nfile  {}\n", printable(file.vkey()), printable(path));
+            const Style style = console_.out_terminal.style(color_);
+            console_.out << fact("key", printable(file.vkey()), style)
+                         << fact("file", printable(path), style);
         }
         return 0;
     }
@@ -160,22 +107,32 @@ private:
 
 }  // namespace
 
-void add_operator(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_operator(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& group = *app.add_subcommand("operator");
-    group.formatter(std::make_shared<FixedHelp>(kHelp));
-    group.require_subcommand(1);
-    const auto add = [&](const char* name, std::string_view help, int (OperatorKeyRun::*run)()) {
-        CLI::App& verb = *group.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        verb.add_flag("--json", line->json);
-        verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-        verb.callback([&chosen, line, &console, run] {
-            chosen = [line, &console, run] { return (OperatorKeyRun(*line, console).*run)(); };
-        });
-    };
-    add("enroll", kEnrollHelp, &OperatorKeyRun::enroll);
-    add("show", kShowHelp, &OperatorKeyRun::show);
+    Verb& group = program.add("operator", "the key that you sign your decisions with");
+
+    Verb& enrolling = group.add("enroll", "make your key, once per user, or another in its place");
+    add_output_options(enrolling, line->json, line->color);
+    enrolling.text(
+        "A yes to a risky call must come from a person (assurance A2). Any program that runs as you can "
+        "vote as you; it does not know your passphrase. You are asked for one at the terminal, and again "
+        "whenever a vote needs your signature. Where there is a key already, its passphrase is asked for "
+        "first, and the old key signs the new one.");
+    enrolling.text(
+        "The key is in $XDG_CONFIG_HOME/callgate/operator.key, else ~/.config/callgate/operator.key. A "
+        "ledger takes the first key that it sees of a user, and writes that down: enroll and sign a first "
+        "vote before a model can run programs as you.");
+    enrolling.exits(0, "made")
+        .exits(1, "the passphrase is wrong, or the two are not the same")
+        .exits(2, "wrong usage, or no terminal");
+    enrolling.example("callgate operator enroll");
+    enrolling.runs([line, &console] { return OperatorKeyRun(*line, console).enroll(); });
+
+    Verb& showing = group.add("show", "which key you sign with");
+    add_output_options(showing, line->json, line->color);
+    showing.exits(0, "shown").exits(2, "wrong usage, or there is none");
+    showing.example("callgate operator show");
+    showing.runs([line, &console] { return OperatorKeyRun(*line, console).show(); });
 }
 
 }  // namespace callgate::cli

@@ -1,14 +1,13 @@
 // callgate operator: the key that an operator signs decisions with.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
-
 #include "terminal.h"
 
 namespace callgate::cli {
 
-void add_operator(CLI::App& app, const Console& console, std::function<int()>& chosen);
+class Verb;
+
+/// Adds it to the program. `console` must outlive the program.
+void add_operator(Verb& program, const Console& console);
 
 }  // namespace callgate::cli

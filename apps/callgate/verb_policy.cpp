@@ -16,73 +16,14 @@
 #include "call_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
-#include "help.h"
 #include "input.h"
+#include "options.h"
 #include "policy_call.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp = R"(callgate policy: try a policy before you rely on it
-
-Usage: callgate policy test [options] CALL.json
-       callgate policy lint [options] POLICY.json
-
-Verbs
-  test        what would be decided about a call, stage by stage
-  lint        rules that can never decide, and tools that no rule covers
-
-Options
-  -h, --help  this text; after test or lint, that verb's
-)";
-
-constexpr std::string_view kTestHelp =
-    R"(callgate policy test: what would be decided about a call, stage by stage; nothing is run
-
-Usage: callgate policy test [options] CALL.json
-
-  CALL                 the file with the call; - reads it from standard input:
-                       {"tool": …, "arguments": {…}} and, as wanted, action, principal, tenant,
-                       autonomy ("A2"), scopes (["notes"]), time ("2026-05-14T22:30:00Z")
-
-  --policy POLICY      the file with the policy; the default one otherwise
-  --json               one JSON document on standard output, for unusable input too
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The tools are those of callgate tools.
-
-Exit codes
-  0  it would run      2  unusable input       3  it would be refused, or only previewed
-  4  it would need a person's approval
-
-Examples
-  callgate policy test call.json
-  callgate policy test --policy policy.json call.json
-  echo '{"tool": "add", "arguments": {"a": 1, "b": 2}}' | callgate policy test -
-)";
-
-constexpr std::string_view kLintHelp =
-    R"(callgate policy lint: rules that can never decide, and tools that no rule covers
-
-Usage: callgate policy lint [options] POLICY.json
-
-  POLICY               the file with the policy; - reads it from standard input
-
-  --json               one JSON document on standard output, for unusable input too
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-The tools are those of callgate tools.
-
-Exit codes
-  0  no findings    1  findings    2  unusable input
-
-Examples
-  callgate policy lint policy.json
-)";
 
 struct CommandLine {
     std::string call;
@@ -266,36 +207,45 @@ private:
     std::optional<Excerpt> excerpt_;
 };
 
-void add_output(CLI::App& verb, CommandLine& line) {
-    verb.add_flag("--json", line.json);
-    verb.add_option("--color", line.color)->check(CLI::IsMember({"auto", "always", "never"}));
-}
-
 }  // namespace
 
-void add_policy(CLI::App& app, const Console& console, std::function<int()>& chosen) {
-    CLI::App& policy = *app.add_subcommand("policy");
-    policy.formatter(std::make_shared<FixedHelp>(kHelp));
-    policy.require_subcommand(1);
+void add_policy(Verb& program, const Console& console) {
+    Verb& group = program.add("policy", "try a policy before you rely on it");
 
     auto line = std::make_shared<CommandLine>();
-    CLI::App& test = *policy.add_subcommand("test");
-    test.formatter(std::make_shared<FixedHelp>(kTestHelp));
-    test.add_option("CALL", line->call)->required();
-    test.add_option("--policy", line->policy);
-    add_output(test, *line);
-    test.callback([line, &console, &chosen] {
-        chosen = [line, &console] { return PolicyRun(*line, console).test(); };
-    });
+    Verb& test = group.add("test", "what would be decided about a call, stage by stage; nothing is run");
+    test.argument("CALL.json",
+                  "the file with the call; - reads it from standard input: {\"tool\": …, \"arguments\": {…}} "
+                  "and, as wanted, action, principal, tenant, autonomy (\"A2\"), scopes ([\"notes\"]), time "
+                  "(\"2026-05-14T22:30:00Z\")",
+                  line->call)
+        .required()
+        .completed_by(Completes::file);
+    test.option("--policy", "POLICY", "the file with the policy; the default one otherwise", line->policy)
+        .completed_by(Completes::file);
+    add_output_options(test, line->json, line->color);
+    test.text("The tools are those of callgate tools.");
+    test.exits(0, "it would run")
+        .exits(2, "unusable input")
+        .exits(3, "it would be refused, or only previewed")
+        .exits(4, "it would need a person's approval");
+    test.example("callgate policy test call.json")
+        .example("callgate policy test --policy policy.json call.json")
+        .example(
+            "echo '{\"tool\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}' \\\n      | callgate policy "
+            "test -");
+    test.runs([line, &console] { return PolicyRun(*line, console).test(); });
 
     line = std::make_shared<CommandLine>();
-    CLI::App& lint = *policy.add_subcommand("lint");
-    lint.formatter(std::make_shared<FixedHelp>(kLintHelp));
-    lint.add_option("POLICY", line->policy)->required();
-    add_output(lint, *line);
-    lint.callback([line, &console, &chosen] {
-        chosen = [line, &console] { return PolicyRun(*line, console).lint(); };
-    });
+    Verb& lint = group.add("lint", "rules that can never decide, and tools that no rule covers");
+    lint.argument("POLICY.json", "the file with the policy; - reads it from standard input", line->policy)
+        .required()
+        .completed_by(Completes::file);
+    add_output_options(lint, line->json, line->color);
+    lint.text("The tools are those of callgate tools.");
+    lint.exits(0, "no findings").exits(1, "findings").exits(2, "unusable input");
+    lint.example("callgate policy lint policy.json");
+    lint.runs([line, &console] { return PolicyRun(*line, console).lint(); });
 }
 
 }  // namespace callgate::cli

@@ -6,15 +6,13 @@
 // Threads: one thread.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
-
 #include "terminal.h"
 
 namespace callgate::cli {
 
-/// Add the verb. When it is chosen, `chosen` becomes what runs it and gives the exit code.
-void add_policy(CLI::App& app, const Console& console, std::function<int()>& chosen);
+class Verb;
+
+/// Adds it to the program. `console` must outlive the program.
+void add_policy(Verb& program, const Console& console);
 
 }  // namespace callgate::cli

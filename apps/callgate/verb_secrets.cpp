@@ -15,14 +15,13 @@
 #include <callgate/secret_stores.h>
 
 #include "error_report.h"
-#include "help.h"
+#include "options.h"
 #include "os/file_ops.h"
 #include "os/files.h"
 #include "os/system_error.h"
 #include "program.h"
 #include "redact/secret_set.h"
 #include "secret_prompt.h"
-#include "secrets_help.h"
 #include "tool/iso_time.h"
 
 namespace callgate::cli {
@@ -297,43 +296,126 @@ private:
     bool key_made_ = false;
 };
 
-enum class Names : std::uint8_t { none, optional, required };
+// What the verbs have in common, in front of and behind what is their own.
+struct Shared {
+    std::shared_ptr<CommandLine> line = std::make_shared<CommandLine>();
+
+    void names(Verb& verb) const {
+        verb.argument("CONNECTOR", "whose tools may use it, such as github", line->connector).required();
+        verb.argument("KEY", "its name there, such as token", line->key).required();
+    }
+    // `which`: "the key", "the old key".
+    void file(Verb& verb, const std::string& which, std::string_view made = {}) const {
+        verb.heading("The file");
+        verb.option("--file", "PATH",
+                    "$CALLGATE_SECRETS, or else callgate/secrets in $XDG_STATE_HOME or ~/.local/state",
+                    line->file)
+            .not_empty()
+            .completed_by(Completes::file);
+        verb.option("--key-file", "PATH",
+                    fmt::format("{}; PATH.key beside the file by default{}", which, made), line->key_file)
+            .not_empty()
+            .completed_by(Completes::file);
+        verb.option("--key-env", "NAME", which + " is in this variable, as 64 hexadecimal digits or base64",
+                    line->key_env)
+            .not_empty()
+            .excludes("--key-file");
+        verb.option("--key-credential", "N", which + " is the systemd credential N", line->key_credential)
+            .not_empty()
+            .excludes("--key-file")
+            .excludes("--key-env");
+        verb.heading("Output");
+        add_output_options(verb, line->json, line->color);
+    }
+    void runs(Verb& verb, const Console& console, int (SecretsRun::*run)()) const {
+        verb.runs([line = line, &console, run] { return (SecretsRun(*line, console).*run)(); });
+    }
+};
 
 }  // namespace
 
-void add_secrets(CLI::App& app, const Console& console, std::function<int()>& chosen) {
-    CLI::App& secrets = *app.add_subcommand("secrets");
-    secrets.formatter(std::make_shared<FixedHelp>(kSecretsHelp));
-    secrets.require_subcommand(1);
+void add_secrets(Verb& program, const Console& console) {
+    Verb& group = program.add("secrets", "what tools log in with, in an encrypted file");
+    group.text(
+        "A secret has two names: the connector whose tools may use it, and a key, such as github token. "
+        "Values are typed without echo or sent to standard input, never given as arguments. No verb shows a "
+        "value, and none lists what there is.");
+    group.example("callgate secrets set github token").example("callgate secrets check github token");
 
-    const auto add = [&](const char* name, std::string_view help, Names names, int (SecretsRun::*run)()) {
-        auto line = std::make_shared<CommandLine>();
-        CLI::App& verb = *secrets.add_subcommand(name);
-        verb.formatter(std::make_shared<FixedHelp>(help));
-        if (names != Names::none) {
-            verb.add_option("CONNECTOR", line->connector)->required(names == Names::required);
-            verb.add_option("KEY", line->key)->required(names == Names::required);
-        }
-        verb.add_option("--file", line->file);
-        CLI::Option* const file = verb.add_option("--key-file", line->key_file);
-        CLI::Option* const env = verb.add_option("--key-env", line->key_env)->excludes(file);
-        verb.add_option("--key-credential", line->key_credential)->excludes(file)->excludes(env);
-        verb.add_flag("--json", line->json);
-        verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-        verb.callback([line, run, &console, &chosen] {
-            chosen = [line, run, &console] { return (SecretsRun(*line, console).*run)(); };
-        });
-        return std::pair(&verb, line);
-    };
-    add("set", kSecretsSetHelp, Names::required, &SecretsRun::set);
-    add("rotate", kSecretsRotateHelp, Names::required, &SecretsRun::rotate);
-    const auto [remove, remove_line] =
-        add("remove", kSecretsRemoveHelp, Names::required, &SecretsRun::remove);
-    remove->add_option("--only-version", remove_line->only_version)->check(CLI::Range(1u, 0xffffffffu));
-    add("check", kSecretsCheckHelp, Names::optional, &SecretsRun::check);
-    const auto [rotate_key, rotate_key_line] =
-        add("rotate-key", kSecretsRotateKeyHelp, Names::none, &SecretsRun::rotate_key);
-    rotate_key->add_option("--new-key-file", rotate_key_line->new_key_file)->required();
+    Verb& setting = group.add("set", "put a secret into the encrypted file, or replace it");
+    const Shared set;
+    set.names(setting);
+    setting.text(
+        "The value is asked for on a terminal, without echo; otherwise standard input is the value, except "
+        "for one line end. It has 8 bytes to 64 KiB. Versions before it are dropped.");
+    set.file(setting, "the key", ", made with the first secret");
+    setting.exits(0, "it is set").exits(2, "it is not: wrong usage, value, key or file");
+    setting.example("callgate secrets set github token")
+        .example("gh auth token | callgate secrets set github token")
+        .example("callgate secrets set deploy ssh_key < ~/.ssh/deploy_ed25519");
+    set.runs(setting, console, &SecretsRun::set);
+
+    Verb& rotating = group.add("rotate", "replace a secret, and keep the version before as a way back");
+    const Shared rotate;
+    rotate.names(rotating);
+    rotating.text(
+        "The value comes as for set. The new version is used from now on; the one before is kept until the "
+        "next change. To go back: callgate secrets remove CONNECTOR KEY --only-version N, where N is the new "
+        "version.");
+    rotate.file(rotating, "the key");
+    rotating.exits(0, "it is replaced")
+        .exits(1, "there is no such secret")
+        .exits(2, "wrong usage, value, key or file");
+    rotating.example("callgate secrets rotate github token")
+        .example("new-token | callgate secrets rotate github token --json");
+    rotate.runs(rotating, console, &SecretsRun::rotate);
+
+    Verb& removing = group.add("remove", "take a secret out of the file, or its newest version");
+    const Shared remove;
+    remove.names(removing);
+    removing
+        .option("--only-version", "N",
+                "take out this version alone: the newest to go back to the one before, or the one before to "
+                "be rid of it",
+                remove.line->only_version)
+        .between(1, 0xffffffffu);
+    remove.file(removing, "the key");
+    removing.exits(0, "it is gone")
+        .exits(1, "there is no such secret or version")
+        .exits(2, "wrong usage, key or file");
+    removing.example("callgate secrets remove github token")
+        .example("callgate secrets remove github token --only-version 4");
+    remove.runs(removing, console, &SecretsRun::remove);
+
+    Verb& checking = group.add("check", "is it there, and since when; or is the whole file sound?");
+    const Shared check;
+    checking.usage("[options] [CONNECTOR KEY]");
+    checking.argument("CONNECTOR", "whose tools may use it", check.line->connector);
+    checking.argument("KEY", "its name there; without names every record is opened, and none is named",
+                      check.line->key);
+    check.file(checking, "the key");
+    checking.exits(0, "it is there, or all is sound")
+        .exits(1, "there is no such secret, or no file yet")
+        .exits(2, "wrong usage or key, or the file is damaged");
+    checking.example("callgate secrets check github token").example("callgate secrets check --json");
+    check.runs(checking, console, &SecretsRun::check);
+
+    Verb& sealing = group.add("rotate-key", "seal everything anew with another key");
+    const Shared seal;
+    sealing.usage("[options] --new-key-file PATH");
+    sealing.option("--new-key-file", "PATH", "the new key; made if it is not there", seal.line->new_key_file)
+        .required()
+        .not_empty()
+        .completed_by(Completes::file);
+    sealing.text(
+        "The file is replaced in one step: until then the old key opens it, from then on only the new one. "
+        "Programs that use the file have to be started again with the new key.");
+    seal.file(sealing, "the old key");
+    sealing.exits(0, "done")
+        .exits(1, "there is no file yet")
+        .exits(2, "wrong usage, key or file; the old key still holds");
+    sealing.example("callgate secrets rotate-key --new-key-file ~/keys/callgate-2027");
+    seal.runs(sealing, console, &SecretsRun::rotate_key);
 }
 
 }  // namespace callgate::cli

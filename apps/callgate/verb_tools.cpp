@@ -14,30 +14,12 @@
 
 #include "demo_tools.h"
 #include "error_report.h"
-#include "help.h"
+#include "options.h"
 #include "program.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp = R"(callgate tools: the built-in demo set, to try the runtime on
-
-Usage: callgate tools [options]
-
-  --scopes A,B         only what a caller is shown who was granted these scopes; "" for none
-  --json               one JSON document on standard output
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-  -h, --help           this text
-
-Exit codes
-  0  listed    2  wrong usage
-
-Examples
-  callgate tools
-  callgate tools --scopes notes
-  callgate tools --json | jq -r '.tools[].compact'
-)";
 
 struct CommandLine {
     std::optional<std::string> scopes;
@@ -127,14 +109,17 @@ int run(const CommandLine& line, const Console& console) {
 
 }  // namespace
 
-void add_tools(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_tools(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
-    CLI::App& verb = *app.add_subcommand("tools");
-    verb.formatter(std::make_shared<FixedHelp>(kHelp));
-    verb.add_option("--scopes", line->scopes);
-    verb.add_flag("--json", line->json);
-    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.callback([line, &console, &chosen] { chosen = [line, &console] { return run(*line, console); }; });
+    Verb& verb = program.add("tools", "the built-in demo set, to try the runtime on");
+    verb.option("--scopes", "A,B", "only what a caller sees who was granted these scopes; \"\" for none",
+                line->scopes);
+    add_output_options(verb, line->json, line->color);
+    verb.exits(0, "listed").exits(2, "wrong usage");
+    verb.example("callgate tools")
+        .example("callgate tools --scopes notes")
+        .example("callgate tools --json | jq -r '.tools[].compact'");
+    verb.runs([line, &console] { return run(*line, console); });
 }
 
 }  // namespace callgate::cli

@@ -7,55 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "help.h"
+#include "base/try.h"
 #include "input.h"
+#include "options.h"
+#include "tool/suggest.h"
+#include "tool_call.h"
 
 namespace callgate::cli {
 
 namespace {
-
-constexpr std::string_view kHelp =
-    R"(callgate validate: is this tool's schema sound, and would this call be accepted?
-
-Usage: callgate validate [options] TOOL.json [ARGS.json | -]
-
-  TOOL.json            a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema
-  ARGS.json            the arguments of a call; - reads them from standard input. Without it
-                       the schema alone is checked and the parameters are listed
-
-What is checked
-  --schema             take TOOL.json for a bare JSON Schema, whatever it looks like
-  --open               allow parameters the schema does not name (they are refused unless
-                       the schema itself rules on them)
-  --format             let "format" decide (date-time, email, uri, …); it is a remark otherwise
-  --coerce[=full]      first mend what is plainly meant ("5" for 5, JSON in a string, null for
-                       an absent optional), say what changed, check the result; full: also
-                       "true" and "false"
-  --draft DRAFT        where the schema has no $schema: 2020-12 (default), 2019-09, draft-07
-  --resource URI=FILE  a document that $ref may reach; repeatable. Nothing is ever fetched
-  --pcre2              allow look-around and back-references in patterns, under match limits
-
-Output
-  --json               one JSON document on standard output, for unusable input too
-  --color WHEN         auto (default), always, never; NO_COLOR is respected
-
-Limits
-  --max-bytes SIZE     of each file: 4M by default
-  --max-depth N        nesting of the arguments: 64 by default
-  --max-nodes N        values in the arguments: 100000 by default
-  --max-errors N       problems listed: 100 by default
-  -h, --help           this text
-
-Exit codes
-  0  valid    1  invalid    2  unusable input: broken schema, missing file, not JSON,
-                               too large, too costly to check, wrong usage
-
-Examples
-  callgate validate send_mail.json
-  callgate validate send_mail.json call.json
-  echo '{"to": "ada@example.org"}' | callgate validate send_mail.json -
-  callgate validate --json --coerce send_mail.json call.json | jq .violations
-)";
 
 // Schemas have their own bounds (schema::Limits); a tool definition wraps them a little.
 constexpr std::size_t kToolDepth = 512;
@@ -80,16 +40,20 @@ private:
             return fail(ErrorCode::config_error,
                         "Standard input can be either the tool or the arguments, not both.",
                         {{"reason", "usage"}});
-        if (auto done = read_tool(); !done) return done;
-        if (auto done = read_resources(); !done) return done;
-        auto input = compile(report_.tool->input);
-        if (!input) return tl::unexpected<Error>(std::move(input.error()));
-        report_.dialect = input->dialect();
-        if (report_.has_arguments) return check_arguments(*input);
-        if (report_.tool->output) {
-            if (auto output = compile(*report_.tool->output); !output)
-                return tl::unexpected<Error>(std::move(output.error()));
-        }
+        CALLGATE_TRY(read_resources());
+        CALLGATE_TRY_ASSIGN(const Value document, read_schema_file(options_.tool));
+        const Array* const list = options_.bare_schema ? nullptr : tools_in(document);
+        if (list != nullptr && !report_.has_arguments) return check_each(*list);
+        if (report_.has_arguments) CALLGATE_TRY(read_arguments(list != nullptr));
+        CALLGATE_TRY_ASSIGN(report_.tool, list != nullptr ? named_tool(*list) : one_tool(document));
+        return check_tool();
+    }
+
+    Result<void> check_tool() {
+        CALLGATE_TRY_ASSIGN(const schema::Schema input, compile(report_.tool->input));
+        report_.dialect = input.dialect();
+        if (report_.has_arguments) return check_arguments(input);
+        if (report_.tool->output) CALLGATE_TRY(compile(*report_.tool->output));
         report_.outcome = ValidateOutcome::valid;
         return {};
     }
@@ -105,16 +69,111 @@ private:
                              schema::Limits().max_schema_nodes * 2);
     }
 
-    Result<void> read_tool() {
-        auto document = read_schema_file(options_.tool);
-        if (!document) return tl::unexpected<Error>(std::move(document.error()));
+    // The tools, if the document is a list of them: bare, as {"tools": […]}, or a tools/list answer.
+    static const Array* tools_in(const Value& document) {
+        if (const Array* const list = document.if_array()) return list;
+        const Object* object = document.if_object();
+        if (object == nullptr) return nullptr;
+        if (const Value* const result = object->if_contains("result");
+            result != nullptr && result->is_object())
+            object = &result->get_object();
+        const Value* const tools = object->if_contains("tools");
+        return tools == nullptr ? nullptr : tools->if_array();
+    }
+
+    Result<ToolFile> one_tool(const Value& document) {
+        if (options_.whole_call && options_.bare_schema)
+            return fail(ErrorCode::config_error, "A bare schema has no name that a call could name.",
+                        {{"reason", "usage"}});
         auto tool =
-            options_.bare_schema ? Result<ToolFile>(as_bare_schema(*document)) : recognise_tool(*document);
-        if (!tool) {
-            tool.error().details["path"] = options_.tool;
-            return about(std::move(tool.error()), input_name(options_.tool));
+            options_.bare_schema ? Result<ToolFile>(as_bare_schema(document)) : recognise_tool(document);
+        if (tool && options_.whole_call && tool->name != call_name_)
+            return about(Error(ErrorCode::config_error,
+                               fmt::format("it calls '{}', and the tool is '{}'.", call_name_, tool->name),
+                               {{"reason", "other_tool"}}),
+                         input_name(options_.arguments));
+        if (tool) return tool;
+        tool.error().details["path"] = options_.tool;
+        return about(std::move(tool.error()), input_name(options_.tool));
+    }
+
+    // The one of the list that the call names.
+    Result<ToolFile> named_tool(const Array& list) {
+        std::optional<ToolFile> found;
+        std::vector<std::string> names;
+        for (const Value& one : list) {
+            auto tool = recognise_tool(one);
+            if (!tool) continue;  // it is not the one that is called
+            names.push_back(tool->name);
+            if (tool->name != call_name_) continue;
+            if (found)
+                return about(Error(ErrorCode::config_error,
+                                   fmt::format("Two of its tools are called '{}'.", call_name_),
+                                   {{"reason", "ambiguous_name"}, {"path", options_.tool}}),
+                             input_name(options_.tool));
+            found = std::move(*tool);
         }
-        report_.tool = std::move(*tool);
+        if (found) return std::move(*found);
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        const auto near = suggest_names(call_name_, known);
+        return about(Error(ErrorCode::config_error,
+                           fmt::format("None of its {} tools is called '{}'.{}", list.size(), call_name_,
+                                       near.empty() ? "" : fmt::format(" Did you mean '{}'?", near.front())),
+                           {{"reason", "unknown_tool"}, {"path", options_.tool}}),
+                     input_name(options_.tool));
+    }
+
+    // Every tool of a list by itself. It is as good as the worst of them.
+    Result<void> check_each(const Array& list) {
+        if (list.empty())
+            return about(Error(ErrorCode::config_error, "There is no tool in this list.",
+                               {{"reason", "not_a_tool"}, {"path", options_.tool}}),
+                         input_name(options_.tool));
+        ValidateReport whole = std::move(report_);
+        whole.outcome = ValidateOutcome::valid;
+        std::size_t broken = 0;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            report_ = ValidateReport();
+            report_.tool_path = fmt::format("{}, /{}", whole.tool_path, i);
+            auto checked = [&]() -> Result<void> {
+                CALLGATE_TRY_ASSIGN(report_.tool, one_tool(list[i]));
+                return check_tool();
+            }();
+            if (!checked) {
+                ++broken;
+                report_.error = std::move(checked.error());
+                report_.error->details["place"] = fmt::format("/{}", i);
+                const std::string name = report_.tool ? report_.tool->name : std::string();
+                report_.error->message = name.empty()
+                                             ? fmt::format("tool {}: {}", i + 1, report_.error->message)
+                                             : fmt::format("{}: {}", name, report_.error->message);
+            }
+            whole.each.push_back(std::move(report_));
+        }
+        report_ = std::move(whole);
+        if (broken == 0) return {};
+        return fail(ErrorCode::config_error,
+                    fmt::format("{} of {} tools cannot be used.", broken, list.size()),
+                    {{"reason", "bad_tools"}, {"path", options_.tool}});
+    }
+
+    // The arguments; out of a call, with the name of its tool.
+    Result<void> read_arguments(bool of_a_list) {
+        CALLGATE_TRY_ASSIGN(arguments_, read_document(options_.arguments, ErrorCode::invalid_arguments,
+                                                      options_.limits.max_depth, options_.limits.max_nodes));
+        if (!of_a_list && !options_.whole_call) return {};
+        auto call = tool_call_from_json(arguments_);
+        if (!call) return about(std::move(call.error()), input_name(options_.arguments));
+        call_name_ = std::move(call->name);
+        arguments_ = std::move(call->arguments);
+        if (!arguments_.is_string()) return {};
+        // OpenAI's are a text.
+        auto parsed = json::parse(std::string_view(arguments_.get_string()), options_.limits);
+        if (!parsed) {
+            parsed.error().code = ErrorCode::invalid_arguments;
+            return about(std::move(parsed.error()), input_name(options_.arguments) + ", arguments");
+        }
+        arguments_ = std::move(*parsed);
         return {};
     }
 
@@ -128,9 +187,8 @@ private:
                                         "https://example.org/address.json=address.json.",
                                         resource),
                             {{"reason", "usage"}});
-            auto document = read_schema_file(resource.substr(sign + 1));
-            if (!document) return tl::unexpected<Error>(std::move(document.error()));
-            if (auto added = resources_.add(resource.substr(0, sign), std::move(*document)); !added)
+            CALLGATE_TRY_ASSIGN(Value document, read_schema_file(resource.substr(sign + 1)));
+            if (auto added = resources_.add(resource.substr(0, sign), std::move(document)); !added)
                 return about(std::move(added.error()), "--resource");
         }
         return {};
@@ -154,16 +212,13 @@ private:
     }
 
     Result<void> check_arguments(const schema::Schema& schema) {
-        auto arguments = read_document(options_.arguments, ErrorCode::invalid_arguments,
-                                       options_.limits.max_depth, options_.limits.max_nodes);
-        if (!arguments) return tl::unexpected<Error>(std::move(arguments.error()));
         if (options_.coerce) {
-            schema::Coerced coerced = schema.coerce(*arguments, *options_.coerce);
+            schema::Coerced coerced = schema.coerce(arguments_, *options_.coerce);
             report_.coercions = std::move(coerced.changes);
-            *arguments = std::move(coerced.value);
-            report_.coerced = *arguments;
+            arguments_ = std::move(coerced.value);
+            report_.coerced = arguments_;
         }
-        schema::Explanation explanation = schema.explain(*arguments, options_.max_errors);
+        schema::Explanation explanation = schema.explain(arguments_, options_.max_errors);
         if (explanation.verdict == schema::Verdict::over_budget) {
             std::string message = "It is too costly to check these arguments with this schema.";
             if (!explanation.violations.empty()) message = explanation.violations.front().message;
@@ -181,6 +236,8 @@ private:
     const ValidateOptions& options_;
     schema::Resources resources_;
     ValidateReport report_;
+    Value arguments_;
+    std::string call_name_;
 };
 
 // What the command line says, before it means anything.
@@ -222,34 +279,80 @@ ValidateReport validate(const ValidateOptions& options) {
     return Validation(options).run();
 }
 
-void add_validate(CLI::App& app, const Console& console, std::function<int()>& chosen) {
+void add_validate(Verb& program, const Console& console) {
     auto line = std::make_shared<CommandLine>();
     ValidateOptions& options = line->options;
-    CLI::App& verb = *app.add_subcommand("validate");
-    verb.formatter(std::make_shared<FixedHelp>(kHelp));
+    Verb& verb = program.add("validate", "is a tool's schema sound, and would this call be accepted?");
+    verb.usage("[options] TOOL.json [ARGS.json | -]");
+    verb.argument("TOOL.json",
+                  "a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema; or a list of "
+                  "them, such as the answer to tools/list",
+                  options.tool)
+        .required()
+        .completed_by(Completes::file);
+    verb.argument(
+            "ARGS.json",
+            "the arguments of a call; - reads them from standard input. With a list of tools, a whole call, "
+            "which names one of them. Without it the schemas alone are checked, and the parameters of "
+            "one tool are listed",
+            options.arguments)
+        .completed_by(Completes::file);
 
-    verb.add_option("TOOL", options.tool)->required();
-    verb.add_option("ARGS", options.arguments);
-    verb.add_flag("--schema", options.bare_schema);
-    verb.add_flag("--open", options.open);
-    verb.add_flag("--format", options.assert_format);
-    // A flag with a value: as an option it would swallow the file that follows.
-    verb.add_flag("--coerce{standard}", line->coerce)->check(CLI::IsMember({"standard", "full"}));
-    verb.add_option("--draft", line->draft)->check(CLI::IsMember({"2020-12", "2019-09", "draft-07"}));
-    verb.add_option("--resource", options.resources)->allow_extra_args(false);
-    verb.add_flag("--pcre2", options.pcre2);
-    verb.add_flag("--json", line->json);
-    verb.add_option("--color", line->color)->check(CLI::IsMember({"auto", "always", "never"}));
-    verb.add_option("--max-bytes", options.limits.max_bytes)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
-        ->transform(CLI::AsSizeValue(false));
-    verb.add_option("--max-depth", options.limits.max_depth)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000}));
-    verb.add_option("--max-nodes", options.limits.max_nodes)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}));
-    verb.add_option("--max-errors", options.max_errors)
-        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
-    verb.callback([line, &console, &chosen] { chosen = [line, &console] { return run(*line, console); }; });
+    verb.heading("What is checked");
+    verb.flag("--schema", "take TOOL.json for a bare JSON Schema, whatever it looks like",
+              options.bare_schema);
+    verb.flag(
+        "--call",
+        "take ARGS.json for a whole call: {\"name\": …, \"arguments\": {…}}, an MCP tools/call request, "
+        "or a model's",
+        options.whole_call);
+    verb.flag("--open",
+              "allow parameters the schema does not name (they are refused unless the schema itself rules on "
+              "them)",
+              options.open);
+    verb.flag("--format", "let \"format\" decide (date-time, email, uri, …); it is a remark otherwise",
+              options.assert_format);
+    Option& coerce =
+        verb.option("--coerce", "full",
+                    "first mend what is plainly meant (\"5\" for 5, JSON in a string, null for an "
+                    "absent optional), say what changed, check the result; full: also \"true\" "
+                    "and \"false\"",
+                    line->coerce);
+    coerce.value_alone = "standard";
+    coerce.one_of({"standard", "full"});
+    verb.option("--draft", "DRAFT", "where the schema has no $schema: 2020-12 (default), 2019-09, draft-07",
+                line->draft)
+        .one_of({"2020-12", "2019-09", "draft-07"});
+    verb.option("--resource", "URI=FILE",
+                "a document that $ref may reach; repeatable. Nothing is ever fetched", options.resources);
+    verb.flag("--pcre2", "allow look-around and back-references in patterns, under match limits",
+              options.pcre2);
+
+    verb.heading("Limits");
+    verb.option("--max-bytes", "SIZE", "of each file: 4M by default", options.limits.max_bytes)
+        .between(1, std::uint64_t{1} << 30)
+        .is_size = true;
+    verb.option("--max-depth", "N", "nesting of the arguments: 64 by default", options.limits.max_depth)
+        .between(1, 1'000);
+    verb.option("--max-nodes", "N", "values in the arguments: 100000 by default", options.limits.max_nodes)
+        .between(1, 10'000'000);
+    verb.option("--max-errors", "N", "problems listed: 100 by default", options.max_errors)
+        .between(1, 10'000);
+
+    verb.heading("Output");
+    add_output_options(verb, line->json, line->color);
+    verb.exits(0, "valid")
+        .exits(1, "invalid")
+        .exits(2,
+               "unusable input: broken schema, missing file, not JSON, too large, too costly to check, wrong "
+               "usage");
+    verb.example("callgate validate send_mail.json")
+        .example("callgate validate send_mail.json arguments.json")
+        .example("callgate validate tools.json call.json")
+        .example("echo '{\"to\": \"ada@example.org\"}' | callgate validate send_mail.json -")
+        .example(
+            "callgate validate --json --coerce send_mail.json arguments.json \\\n      | jq .violations");
+    verb.runs([line, &console] { return run(*line, console); });
 }
 
 }  // namespace callgate::cli

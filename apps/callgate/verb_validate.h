@@ -1,4 +1,5 @@
 // `callgate validate TOOL.json [ARGS.json|-]`: is this tool's schema sound, and would this call be accepted?
+// The same for a list of tools, and a whole call that names one of them.
 //
 // Exit codes: 0 valid, 1 invalid, 2 unusable input. Verdicts go to standard output, errors to standard error;
 // with --json exactly one JSON document goes to standard output, whatever happens.
@@ -7,12 +8,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include <callgate/schema.h>
 
@@ -21,10 +19,13 @@
 
 namespace callgate::cli {
 
+class Verb;
+
 struct ValidateOptions {
     std::string tool;
     std::string arguments;  ///< empty: the schema alone is checked
     bool bare_schema = false;
+    bool whole_call = false;  ///< `arguments` is a call that names its tool; always so with a list of tools
     bool open = false;
     bool assert_format = false;
     bool pcre2 = false;
@@ -38,7 +39,7 @@ struct ValidateOptions {
 /// The work without the output.
 ValidateReport validate(const ValidateOptions& options);
 
-/// Add the verb. When it is chosen, `chosen` becomes what runs it and gives the exit code.
-void add_validate(CLI::App& app, const Console& console, std::function<int()>& chosen);
+/// Adds it to the program. `console` must outlive the program.
+void add_validate(Verb& program, const Console& console);
 
 }  // namespace callgate::cli

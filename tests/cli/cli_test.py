@@ -106,14 +106,68 @@ class ToolForms(CliTest):
     def test_what_is_neither_tool_nor_schema_is_refused(self):
         for document, reason in (
             ({"name": "read", "description": "has no schema"}, "not_a_tool"),
-            ([TOOL], "tool_list"),
-            ({"tools": [TOOL]}, "tool_list"),
+            ([], "not_a_tool"),
+            ([[TOOL]], "bad_tools"),
+            ([TOOL, {"name": "read", "inputSchema": "text"}], "bad_tools"),
+            ({"tools": [TOOL, "text"]}, "bad_tools"),
             ("text", "not_a_tool"),
             ({"name": "read", "inputSchema": "text"}, "bad_tool"),
             ({"inputSchema": {}}, "bad_tool"),
         ):
             with self.subTest(document):
                 self.assert_unusable(self.file("tool.json", json.dumps(document)), reason=reason)
+
+    LISTS = (
+        lambda tools: tools,
+        lambda tools: {"tools": tools},
+        lambda tools: {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}},
+    )
+    OTHER = {"name": "write", "input_schema": {"properties": {"text": {"type": "string"}}, "required": ["text"]}}
+
+    def test_every_tool_of_a_list_is_checked(self):
+        for wrap in self.LISTS:
+            ran = self.validate("--json", self.file("tools.json", json.dumps(wrap([TOOL, self.OTHER]))))
+            self.assertEqual(ran.code, 0, ran)
+            answer = self.answer(ran)
+            self.assertEqual([(one["tool"], one["valid"]) for one in answer["tools"]], [("read", True), ("write", True)])
+        ran = self.validate(self.dir / "tools.json")
+        self.assertEqual((ran.code, ran.out.count("✓")), (0, 2), ran)
+        broken = {"name": "broken", "inputSchema": {"type": "nothing"}}
+        ran = self.validate("--json", self.file("tools.json", json.dumps([TOOL, broken])))
+        answer = self.answer(ran)
+        self.assertEqual((ran.code, [one["valid"] for one in answer["tools"]]), (2, [True, False]), ran)
+        self.assertIn("broken", answer["tools"][1]["error"]["message"])
+        text = self.validate(self.dir / "tools.json")
+        self.assertEqual(text.code, 2, text)
+        self.assertIn("✓ read", text.out + text.err)
+        self.assertIn("broken", text.out + text.err)
+
+    CALLS = (
+        lambda name, given: {"name": name, "arguments": given},
+        lambda name, given: {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}},
+        lambda name, given: {"type": "function", "function": {"name": name, "arguments": json.dumps(given)}},
+        lambda name, given: {"type": "tool_use", "id": "x", "name": name, "input": given},
+    )
+
+    def test_a_whole_call_finds_its_tool_in_a_list(self):
+        for call in self.CALLS:
+            self.assertTrue(self.verdict([TOOL, self.OTHER], call("write", {"text": "a"}))["valid"])
+            answer = self.verdict({"tools": [TOOL, self.OTHER]}, call("read", {"text": "a"}))
+            self.assertEqual((answer["tool"], answer["valid"]), ("read", False))
+        tools = self.file("tools.json", json.dumps([TOOL, self.OTHER]))
+        self.assert_unusable(
+            tools, self.file("call.json", {"name": "reed"}), reason="unknown_tool", says="Did you mean 'read'?"
+        )
+        self.assert_unusable(tools, self.file("call.json", {"path": "a"}), reason="not_a_call")
+        self.assert_unusable(tools, self.file("call.json", {"method": "tools/list"}), reason="not_tools_call")
+        twice = self.file("twice.json", json.dumps([TOOL, TOOL]))
+        self.assert_unusable(twice, self.file("call.json", {"name": "read"}), reason="ambiguous_name")
+
+    def test_a_whole_call_of_one_tool(self):
+        for call in self.CALLS:
+            self.assertTrue(self.verdict(TOOL, call("read", {"path": "a"}), "--call")["valid"])
+        tool = self.file("tool.json", TOOL)
+        self.assert_unusable("--call", tool, self.file("call.json", {"name": "write"}), reason="other_tool")
 
     def test_a_broken_output_schema_is_found_when_the_tool_is_checked(self):
         tool = self.file("tool.json", {**TOOL, "outputSchema": {"type": "nothing"}})

@@ -207,7 +207,7 @@ class SecretsAtATerminal(SecretsTest):
     def test_a_line_too_long_for_a_terminal_is_not_cut_silently(self):
         code, shown = self.ask(lambda _, terminal: os.write(terminal, b"x" * 4095 + b"\n"))
         self.assertEqual(code, 2, shown)
-        self.assertIn("through a pipe", shown)
+        self.assertIn("through a pipe", " ".join(shown.split()))
 
 
 if __name__ == "__main__":

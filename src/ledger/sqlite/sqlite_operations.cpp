@@ -80,7 +80,11 @@ Result<Object> SqliteLedger::stats() {
     Database& database = reader->database;
     auto calls = counts_by_state(database, "calls");
     if (!calls) return calls;
-    auto approvals = counts_by_state(database, "approvals");
+    // Undecided ones whose time has come are expired, whatever is written.
+    auto approvals = counts_by_state(
+        database, fmt::format("(SELECT iif(state IN ('pending', 'approved') AND expires_at <= {}, 'expired', "
+                              "state) AS state FROM approvals)",
+                              micros(engine_->time->latest())));
     if (!approvals) return approvals;
     auto tombstones = database.integer_of("SELECT count(*) FROM tombstones");
     auto pages = database.integer_of("PRAGMA page_count");
