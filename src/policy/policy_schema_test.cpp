@@ -1,5 +1,5 @@
 // The published schema against the reader: what the schema refuses is never usable, what the reader and the
-// policy itself refuse the schema refuses too, but for what no schema can say, which is listed.
+// policy itself refuse the schema refuses too, except what no schema can say, which is listed.
 #include <array>
 #include <string>
 #include <string_view>
