@@ -28,7 +28,7 @@ const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-std::string_view view_of(std::span<const std::uint8_t> bytes) {
+std::string_view view_of_key(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -106,7 +106,7 @@ bool is_key_name(std::string_view name) noexcept {
 }
 
 VerifyingKey::VerifyingKey(std::string name, const Bytes& key)
-    : name_(std::move(name)), key_(key), id_(key_id(name_, view_of(key_))) {
+    : name_(std::move(name)), key_(key), id_(key_id(name_, view_of_key(key_))) {
     KeyHandle handle(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key_.data(), key_.size()),
                      EVP_PKEY_free);
     if (handle) handle_ = std::make_shared<Handle>(std::move(handle));
@@ -125,7 +125,7 @@ Result<VerifyingKey> VerifyingKey::parse(std::string_view vkey) {
 }
 
 std::string VerifyingKey::vkey() const {
-    return put_together(name_, id_, view_of(key_));
+    return put_together(name_, id_, view_of_key(key_));
 }
 
 bool VerifyingKey::verifies(std::string_view text, const Signature& signature) const {
@@ -152,7 +152,7 @@ SigningKey SigningKey::generate(std::string name, base::Rng& rng) {
     if (!is_key_name(name)) throw std::invalid_argument("this is no key name");
     std::array<std::uint8_t, kKeyBytes> seed{};
     rng.fill(std::as_writable_bytes(std::span(seed)));
-    SigningKey key = from_seed(std::move(name), view_of(seed));
+    SigningKey key = from_seed(std::move(name), view_of_key(seed));
     OPENSSL_cleanse(seed.data(), seed.size());
     return key;
 }
