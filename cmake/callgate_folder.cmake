@@ -103,6 +103,9 @@ function(callgate_program name)
   if(NOT arg_OPTIMISED)
     callgate_compile_fast(${name})
     callgate_precompile_test(${name})
+    if(NOT name MATCHES "_test$")
+      target_compile_definitions(${name} PRIVATE GTEST_HAS_PTHREAD=1)  # as programs that link GoogleTest have it
+    endif()
   endif()
 endfunction()
 

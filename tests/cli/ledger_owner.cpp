@@ -71,17 +71,17 @@ int main(int argc, char** argv) {
         if (what == "approvals") {
             std::uint64_t count = 0;
             words >> count;
-            testing::open_approvals(owned, number, count);
+            ledger::testing::open_approvals(owned, number, count);
         } else if (what == "approval") {
             std::string text;
             std::getline(words, text);
             auto arguments = json::parse(text);
             if (!arguments) return complain(arguments.error());
-            testing::open_approval(owned, number, *arguments);
+            ledger::testing::open_approval(owned, number, *arguments);
         } else if (what == "call") {
             std::string end;
             words >> end;
-            testing::finished_call(owned, owner, number, end_named(end));
+            ledger::testing::finished_call(owned, owner, number, end_named(end));
         } else {
             std::cerr << "ledger_owner: what is '" << what << "'?\n";
             return 2;
