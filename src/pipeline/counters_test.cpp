@@ -5,6 +5,7 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -295,15 +296,20 @@ RuntimeStats retry() {
     return node.stats();
 }
 
-RuntimeStats without_ledger(const char* operation) {
+// Nothing, where failpoints are not compiled in.
+std::optional<RuntimeStats> without_ledger([[maybe_unused]] const char* operation) {
+#ifdef CALLGATE_FAILPOINTS
     const Node node(writes());
     base::failpoints().arm(operation, base::FailAction::error);
     RuntimeStats stats = node.call();
     base::failpoints().clear();
     return stats;
+#else
+    return std::nullopt;
+#endif
 }
 
-using Scenario = std::function<RuntimeStats()>;
+using Scenario = std::function<std::optional<RuntimeStats>()>;
 
 std::map<std::string, Scenario> scenarios() {
     const auto lost = [] {
@@ -454,14 +460,12 @@ TEST(Counters, AreAllExportedUnderTheirStagesNameAndBeginAtNothing) {
 }
 
 TEST(Counters, EachIsRaisedByTheCallItIsMeantFor) {
-#ifndef CALLGATE_FAILPOINTS
-    GTEST_SKIP() << "failpoints are not compiled in";
-#endif
     for (const auto& [name, scenario] : scenarios()) {
         SCOPED_TRACE(name);
-        const auto counters = scenario().counters;
-        const auto found = counters.find(name);
-        EXPECT_TRUE(found != counters.end() && found->second > 0) << name;
+        const auto stats = scenario();
+        if (!stats) continue;
+        const auto found = stats->counters.find(name);
+        EXPECT_TRUE(found != stats->counters.end() && found->second > 0) << name;
     }
 }
 
