@@ -21,16 +21,9 @@
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/scratch_dir.h"
 #include "program.h"
+#include "program_testing.h"
 
 namespace callgate::cli::testing {
-
-struct Ran {
-    int exit_code = 0;
-    std::string out;
-    std::string err;
-
-    Value answer() const { return json::parse(out).value(); }
-};
 
 class LedgerTest {
 public:

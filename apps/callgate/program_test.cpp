@@ -9,17 +9,14 @@
 #include <callgate/json.h>
 
 #include "options.h"
+#include "program_testing.h"
 
 namespace callgate::cli {
 namespace {
 
-struct Ran {
-    int exit_code = 0;
-    std::string out;
-    std::string err;
-};
+using testing::Ran;
 
-Ran run(const std::vector<std::string>& arguments) {
+Ran run_line(const std::vector<std::string>& arguments) {
     std::ostringstream out;
     std::ostringstream err;
     const Console console{out, err, {}, {}};
@@ -28,16 +25,16 @@ Ran run(const std::vector<std::string>& arguments) {
 }
 
 TEST(Program, HelpIsWhatComesWithoutAVerb) {
-    const Ran bare = run({});
+    const Ran bare = run_line({});
     EXPECT_EQ(bare.exit_code, 0);
     EXPECT_NE(bare.out.find("Usage: callgate VERB"), std::string::npos);
-    EXPECT_EQ(run({"--help"}).out, bare.out);
-    EXPECT_EQ(run({"-h"}).out, bare.out);
+    EXPECT_EQ(run_line({"--help"}).out, bare.out);
+    EXPECT_EQ(run_line({"-h"}).out, bare.out);
 }
 
 TEST(Program, VersionIsOneLine) {
-    EXPECT_EQ(run({"--version"}).out, "callgate " CALLGATE_VERSION "\n");
-    EXPECT_EQ(run({"--version"}).exit_code, 0);
+    EXPECT_EQ(run_line({"--version"}).out, "callgate " CALLGATE_VERSION "\n");
+    EXPECT_EQ(run_line({"--version"}).exit_code, 0);
 }
 
 // Every verb that does something, by its words.
@@ -66,7 +63,7 @@ const Verb& verb_of(const Verb& program, const std::vector<std::string>& words) 
 
 std::string help_of(std::vector<std::string> verb) {
     verb.emplace_back("--help");
-    return run(verb).out;
+    return run_line(verb).out;
 }
 
 TEST(Program, EveryVerbHasItsOwnHelp) {
@@ -110,32 +107,32 @@ TEST(Program, HelpFitsATerminal) {
 }
 
 TEST(Program, HelpIsAVerbToo) {
-    EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+    EXPECT_EQ(run_line({"help"}).out, run_line({"--help"}).out);
     for (const auto& verb : all_verbs()) {
         std::vector<std::string> words = verb;
         words.insert(words.begin(), "help");
-        EXPECT_EQ(run(words).out, help_of(verb)) << verb.back();
+        EXPECT_EQ(run_line(words).out, help_of(verb)) << verb.back();
     }
-    const Ran none = run({"help", "aproval"});
+    const Ran none = run_line({"help", "aproval"});
     EXPECT_EQ(none.exit_code, kUnusable);
     EXPECT_NE(none.err.find("Did you mean approvals?"), std::string::npos) << none.err;
-    EXPECT_EQ(run({"help", "call", "list"}).exit_code, kUnusable);
+    EXPECT_EQ(run_line({"help", "call", "list"}).exit_code, kUnusable);
 }
 
 TEST(Program, VersionIsAVerbToo) {
-    EXPECT_EQ(run({"version"}).out, run({"--version"}).out);
-    EXPECT_EQ(json::parse(run({"version", "--json"}).out).value().at("version"), CALLGATE_VERSION);
+    EXPECT_EQ(run_line({"version"}).out, run_line({"--version"}).out);
+    EXPECT_EQ(json::parse(run_line({"version", "--json"}).out).value().at("version"), CALLGATE_VERSION);
 }
 
 TEST(Program, AnUnknownVerbIsCalledThat) {
     for (const std::vector<std::string>& line :
          std::vector<std::vector<std::string>>{{"bogus"}, {"bogus", "more"}, {"calls", "bogus"}}) {
-        const Ran ran = run(line);
+        const Ran ran = run_line(line);
         EXPECT_EQ(ran.exit_code, kUnusable);
         EXPECT_NE(ran.err.find("There is no such verb"), std::string::npos) << ran.err;
     }
-    EXPECT_NE(run({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
-    EXPECT_NE(run({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
+    EXPECT_NE(run_line({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
+    EXPECT_NE(run_line({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
 }
 
 TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
@@ -145,11 +142,11 @@ TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
                                                {"call", "--key=", "add", "{}", "--ledger", "memory"},
                                                {"call", "--resume", ""},
                                                {"secrets", "check", "--key-env", ""}}) {
-        const Ran ran = run(line);
+        const Ran ran = run_line(line);
         EXPECT_EQ(ran.exit_code, kUnusable) << line.back();
         EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
     }
-    EXPECT_NE(run({"call", "add", "--key", ""}).err.find("--key has an empty value"), std::string::npos);
+    EXPECT_NE(run_line({"call", "add", "--key", ""}).err.find("--key has an empty value"), std::string::npos);
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
@@ -183,7 +180,7 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
           {"secrets", "check", "a", "b", "--key-env=K", "--key-file=F"},
           {"secrets", "remove", "a", "b", "--only-version=0"},
           {"secrets", "rotate-key"}}) {
-        const Ran ran = run(arguments);
+        const Ran ran = run_line(arguments);
         EXPECT_EQ(ran.exit_code, 2) << arguments.back();
         EXPECT_EQ(ran.out, "") << arguments.back();
         EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
@@ -191,16 +188,16 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
 }
 
 TEST(Program, AMistypedOptionOrVerbIsToldWhatWasMeant) {
-    EXPECT_NE(run({"cal"}).err.find("Did you mean call?"), std::string::npos);
-    EXPECT_NE(run({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"), std::string::npos);
-    EXPECT_NE(run({"call", "add", "--aprove-as=x"}).err.find("Did you mean --approve-as?"),
+    EXPECT_NE(run_line({"cal"}).err.find("Did you mean call?"), std::string::npos);
+    EXPECT_NE(run_line({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"), std::string::npos);
+    EXPECT_NE(run_line({"call", "add", "--aprove-as=x"}).err.find("Did you mean --approve-as?"),
               std::string::npos);
-    EXPECT_NE(run({"policy", "tset", "a.json"}).err.find("Did you mean test?"), std::string::npos);
-    EXPECT_EQ(run({"call", "add", "--zzz"}).err.find("Did you mean"), std::string::npos);
+    EXPECT_NE(run_line({"policy", "tset", "a.json"}).err.find("Did you mean test?"), std::string::npos);
+    EXPECT_EQ(run_line({"call", "add", "--zzz"}).err.find("Did you mean"), std::string::npos);
 }
 
 TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
-    const Ran ran = run({"validate", "--json", "--frobnicate"});
+    const Ran ran = run_line({"validate", "--json", "--frobnicate"});
     EXPECT_EQ(ran.exit_code, 2);
     EXPECT_EQ(ran.err, "");
     const auto answer = json::parse(ran.out);
@@ -208,7 +205,7 @@ TEST(Program, WrongUsageIsJsonWhereJsonWasAskedFor) {
     EXPECT_EQ(answer->at("valid"), false);
     EXPECT_EQ(answer->at("error").at("details").at("reason"), "usage");
 
-    const Ran call = run({"call", "--json", "--frobnicate"});
+    const Ran call = run_line({"call", "--json", "--frobnicate"});
     EXPECT_EQ(call.exit_code, 2);
     EXPECT_EQ(call.err, "");
     EXPECT_EQ(json::parse(call.out).value().at("error").at("details").at("reason"), "usage");
@@ -226,14 +223,14 @@ TEST(Program, NeverRepeatsAnArgumentThatMayBeASecret) {
              {"call", "add", "{}", secret},
              {"tools", secret},
              {secret}}) {
-        const Ran ran = run(line);
+        const Ran ran = run_line(line);
         EXPECT_EQ(ran.exit_code, kUnusable);
         EXPECT_EQ((ran.out + ran.err).find(secret), std::string::npos) << ran.err;
         EXPECT_NE((ran.out + ran.err).find("--help"), std::string::npos) << ran.err;
     }
-    EXPECT_NE(run({"secrets", "rotate", "a", "b", "--value=" + secret}).err.find("--value"),
+    EXPECT_NE(run_line({"secrets", "rotate", "a", "b", "--value=" + secret}).err.find("--value"),
               std::string::npos);
-    EXPECT_NE(run({"secrets", "set", "a", "b", secret}).err.find("standard input"), std::string::npos);
+    EXPECT_NE(run_line({"secrets", "set", "a", "b", secret}).err.find("standard input"), std::string::npos);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace callgate::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ShownValue, EveryMemberIsShown) {
     EXPECT_EQ(to_text(Value{{"to", {"ada@example.org"}}, {"urgent", true}}, false, 4, Style{}),

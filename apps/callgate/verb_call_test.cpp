@@ -18,23 +18,17 @@
 #include "call_report.h"
 #include "os/scratch_dir.h"
 #include "program.h"
+#include "program_testing.h"
 #include "progress_line.h"
 
 namespace callgate::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Ran;
 
 const std::string kMail = R"({"to": ["ada@example.org"], "subject": "Hi"})";
-
-struct Ran {
-    int exit_code = 0;
-    std::string out;
-    std::string err;
-
-    Value answer() const { return json::parse(out).value(); }
-};
 
 Ran run(std::vector<std::string> arguments, std::string typed = {}, bool at_terminal = false) {
     std::ostringstream out;
@@ -59,7 +53,7 @@ TEST(VerbCall, TheResultGoesToStandardOutputAndTheVerdictToStandardError) {
     EXPECT_EQ(ran.err, "✓ add: succeeded\n");
 }
 
-struct Case {
+struct ExitCase {
     std::vector<std::string> arguments;
     int exit_code;
     std::string state;
@@ -67,7 +61,7 @@ struct Case {
 };
 
 TEST(VerbCall, ExitCodesSayWhatBecameOfTheCall) {
-    const std::vector<Case> cases = {
+    const std::vector<ExitCase> cases = {
         {{"add", R"({"a": 1, "b": 2})"}, 0, "succeeded", "succeeded"},
         {{"add", R"({"a": "1", "b": 2})"}, 0, "succeeded", "succeeded"},
         {{"flaky", R"({"failures": 2})"}, 0, "succeeded", "at attempt 3"},
@@ -90,7 +84,7 @@ TEST(VerbCall, ExitCodesSayWhatBecameOfTheCall) {
         {{"send_mail", kMail, "--autonomy", "A4"}, 0, "succeeded", ""},
         {{"fail", R"({"how": "lost"})"}, 5, "unknown", "Find out before you call again"},
     };
-    for (const Case& one : cases) {
+    for (const ExitCase& one : cases) {
         const Ran ran = run(one.arguments);
         EXPECT_EQ(ran.exit_code, one.exit_code) << ran.err;
         EXPECT_THAT(ran.err, HasSubstr(one.says));

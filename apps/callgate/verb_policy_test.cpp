@@ -13,11 +13,13 @@
 #include "os/scratch_dir.h"
 #include "policy_call.h"
 #include "program.h"
+#include "program_testing.h"
 
 namespace callgate::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
+using testing::Ran;
 
 Value value_of(std::string_view text) {
     return json::parse(text).value();
@@ -65,19 +67,13 @@ TEST(PolicyCall, WhatIsWrongIsNamed) {
     }
 }
 
-class VerbPolicy : public testing::Test {
+class VerbPolicy : public ::testing::Test {
 protected:
     std::string file(const std::string& name, std::string_view content) {
         std::ofstream(dir_.file(name), std::ios::binary) << content;
         return dir_.file(name);
     }
 
-    struct Ran {
-        int exit_code = 0;
-        std::string out;
-        std::string err;
-        Value answer() const { return json::parse(out).value(); }
-    };
     static Ran run(std::vector<std::string> arguments) {
         std::ostringstream out;
         std::ostringstream err;
@@ -145,7 +141,7 @@ TEST_F(VerbPolicy, TestNamesTheStages) {
     const Value answer = ran.answer();
     for (const Value& stage : answer.at("stages").as_array())
         stages.emplace_back(stage.at("stage").as_string());
-    EXPECT_THAT(stages, testing::ElementsAre("resolve", "authorize", "validate", "classify", "gate"));
+    EXPECT_THAT(stages, ::testing::ElementsAre("resolve", "authorize", "validate", "classify", "gate"));
 }
 
 TEST_F(VerbPolicy, LintFindsWhatCanNeverDecide) {

@@ -18,21 +18,16 @@
 
 #include "os/scratch_dir.h"
 #include "program.h"
+#include "program_testing.h"
 
 namespace callgate::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Ran;
 
-struct Ran {
-    int exit_code = 0;
-    std::string out;
-    std::string err;
-    Value answer() const { return json::parse(out).value(); }
-};
-
-class VerbSecrets : public testing::Test {
+class VerbSecrets : public ::testing::Test {
 protected:
     void SetUp() override {
         stdin_ = ::dup(STDIN_FILENO);
@@ -146,7 +141,7 @@ TEST_F(VerbSecrets, CheckSaysSinceWhenAndNothingElse) {
     EXPECT_EQ(run({"set", "github", "token"}, "SENTINEL first").exit_code, 0);
     const Ran there = run({"check", "github", "token"});
     EXPECT_EQ(there.exit_code, 0);
-    EXPECT_THAT(there.out, testing::StartsWith("✓ token of github: version 1, set 20"));
+    EXPECT_THAT(there.out, ::testing::StartsWith("✓ token of github: version 1, set 20"));
     const Value answer = run({"check", "github", "token", "--json"}).answer();
     EXPECT_EQ(answer.at("present"), true);
     EXPECT_EQ(answer.at("version"), 1);

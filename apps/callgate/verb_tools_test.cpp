@@ -15,8 +15,8 @@
 namespace callgate::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string listed(const std::vector<std::string>& options) {
     std::ostringstream out;

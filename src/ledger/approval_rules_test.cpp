@@ -9,11 +9,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/guard.h"
+#include "ledger/ledger_testing.h"
 
 namespace callgate::ledger {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::code_and_reason;
 
 constexpr ApprovalTime kAsked{std::chrono::sys_days{std::chrono::January / 2 / 2026}};
 constexpr ApprovalTime kSoon = kAsked + 1min;
@@ -77,10 +79,6 @@ TEST(ApprovalRules, AStateThatTheVotesDoNotBearOutIsWorthNothing) {
 
 const ConsumeRequest kUse("acme", "agent", "d1", "call-2");
 
-std::string reason_of(const Error& error) {
-    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
-}
-
 TEST(ApprovalRules, OneVoteApprovesAndIsOnTheRecord) {
     Approval approval = asked();
     const auto counted = vote(approval, by("bob"), kSoon);
@@ -127,7 +125,7 @@ TEST(ApprovalRules, OneNoIsFinalHoweverManySaidYes) {
     ASSERT_TRUE(vote(approval, by("carol"), kSoon).value());
     ASSERT_TRUE(vote(approval, by("dave", false, Assurance::a1), kSoon).value());
     EXPECT_EQ(approval.state, ApprovalState::denied);
-    EXPECT_EQ(reason_of(vote(approval, by("erin"), kSoon).error()), "approval_denied/already_decided");
+    EXPECT_EQ(code_and_reason(vote(approval, by("erin"), kSoon).error()), "approval_denied/already_decided");
     EXPECT_EQ(consume(approval, kUse, kSoon), ApprovalVerdict::denied);
 }
 
@@ -161,8 +159,8 @@ TEST(ApprovalRules, CriticalCallsNeedASignatureOrTwoPersons) {
 
 TEST(ApprovalRules, ASignatureForAnythingElseIsNotReplacedByTwoPersons) {
     Approval approval = asked(1, Assurance::a3, Risk::high);
-    EXPECT_EQ(reason_of(vote(approval, by("bob"), kSoon).error()), "denied/assurance_too_low");
-    EXPECT_EQ(reason_of(vote(approval, by("carol"), kSoon).error()), "denied/assurance_too_low");
+    EXPECT_EQ(code_and_reason(vote(approval, by("bob"), kSoon).error()), "denied/assurance_too_low");
+    EXPECT_EQ(code_and_reason(vote(approval, by("carol"), kSoon).error()), "denied/assurance_too_low");
     EXPECT_EQ(approval.state, ApprovalState::pending);
 }
 
@@ -177,7 +175,7 @@ TEST(ApprovalRules, WhatIsOpenCanBeRevokedAndNothingComesOfItAnyMore) {
     for (Approval approval : {asked(), approved()}) {
         ASSERT_TRUE(revoke(approval, kSoon));
         EXPECT_EQ(approval.state, ApprovalState::revoked);
-        EXPECT_EQ(reason_of(vote(approval, by("carol"), kSoon).error()), "denied/already_decided");
+        EXPECT_EQ(code_and_reason(vote(approval, by("carol"), kSoon).error()), "denied/already_decided");
         EXPECT_EQ(consume(approval, kUse, kSoon), ApprovalVerdict::revoked);
     }
 }
@@ -221,7 +219,7 @@ struct Refusal {
 };
 
 std::string told(const Result<bool>& result) {
-    return result ? (*result ? "counted" : "unchanged") : reason_of(result.error());
+    return result ? (*result ? "counted" : "unchanged") : code_and_reason(result.error());
 }
 
 /// A vote that is refused and leaves a pending approval as it was.
@@ -250,7 +248,7 @@ Refusal refused_use(std::string name, std::string expected, Approval approval, C
 Refusal refused_revoke(std::string name, std::string expected, Approval approval, ApprovalTime when = kSoon) {
     return {std::move(name), std::move(expected), [=]() mutable {
                 const auto revoked = revoke(approval, when);
-                return revoked ? "revoked" : reason_of(revoked.error());
+                return revoked ? "revoked" : code_and_reason(revoked.error());
             }};
 }
 

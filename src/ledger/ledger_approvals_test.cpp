@@ -14,10 +14,6 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::string reason_of(const Error& error) {
-    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
-}
-
 template <class B>
 class LedgerApprovals : public ::testing::Test {};
 TYPED_TEST_SUITE(LedgerApprovals, Benches);
@@ -91,7 +87,7 @@ TYPED_TEST(LedgerApprovals, AnApprovalExpiresWhetherApprovedOrNot) {
     ASSERT_TRUE(b.approve("one"));
     b.clock.advance(15min);
     EXPECT_EQ(b.claim_with("one", 1, "k").approval, ApprovalVerdict::expired);
-    EXPECT_EQ(reason_of(b.approve("two").error()), "approval_expired/expired");
+    EXPECT_EQ(code_and_reason(b.approve("two").error()), "approval_expired/expired");
     EXPECT_EQ(must(b.ledger.approvals(ApprovalState::expired)).size(), 2u);
     EXPECT_THAT(must(b.ledger.approvals(ApprovalState::pending)), IsEmpty());
 }
@@ -182,10 +178,10 @@ TYPED_TEST(LedgerApprovals, AnApprovalThatWouldNotBeHonouredNowIsSupersededOnThe
                 ElementsAre("gate.required", "gate.approved", "approval.superseded", "gate.required"));
     // Nothing can be done with it any more, and who tries is told what to do.
     const Error refused = b.approve("old", "carol").error();
-    EXPECT_EQ(reason_of(refused), "denied/superseded");
+    EXPECT_EQ(code_and_reason(refused), "denied/superseded");
     EXPECT_EQ(refused.details.at("superseded_by"), "new");
     EXPECT_NE(refused.message.find("new"), std::string::npos);
-    EXPECT_EQ(reason_of(b.ledger.revoke("old", "bob", unseen(event("x"))).error()), "denied/superseded");
+    EXPECT_EQ(code_and_reason(b.ledger.revoke("old", "bob", unseen(event("x"))).error()), "denied/superseded");
     ClaimRequest use = b.request(1, "k");
     use.approval = ApprovalUse{"old", "digest of one rule"};
     EXPECT_EQ(b.claim(std::move(use)).approval, ApprovalVerdict::superseded);
@@ -201,12 +197,12 @@ TYPED_TEST(LedgerApprovals, OnlyAVoteThatCountsIsOnTheRecord) {
     asked.approval.approvals_needed = 2;
     OpenApprovalReply reply;
     b.wait_for(b.ledger.open_approval(asked, reply, b.waiter));
-    EXPECT_EQ(reason_of(b.approve("nothing").error()), "denied/not_found");
-    EXPECT_EQ(reason_of(b.approve("ap", "Agent").error()), "denied/self_approval");
+    EXPECT_EQ(code_and_reason(b.approve("nothing").error()), "denied/not_found");
+    EXPECT_EQ(code_and_reason(b.approve("ap", "Agent").error()), "denied/self_approval");
     EXPECT_TRUE(b.approve("ap", "bob"));
     EXPECT_TRUE(b.approve("ap", "bob"));
     EXPECT_EQ(b.approve("ap", "carol")->state, ApprovalState::approved);
-    EXPECT_EQ(reason_of(b.approve("ap", "dave").error()), "denied/already_decided");
+    EXPECT_EQ(code_and_reason(b.approve("ap", "dave").error()), "denied/already_decided");
     EXPECT_THAT(b.audit_types(), ElementsAre("gate.approved", "gate.approved"));
 }
 
@@ -218,8 +214,8 @@ TYPED_TEST(LedgerApprovals, AnApprovalLivesADayAtMostAndHasAnIdOfItsOwn) {
     OpenApprovalReply reply;
     b.wait_for(b.ledger.open_approval(asked, reply, b.waiter));
     EXPECT_EQ(reply.approval.expires_at - reply.approval.created_at, 24h);
-    EXPECT_EQ(reason_of(*b.ask("ap", "c1").error), "internal/bad_approval_id");
-    EXPECT_EQ(reason_of(*b.ask("", "c1").error), "internal/bad_approval_id");
+    EXPECT_EQ(code_and_reason(*b.ask("ap", "c1").error), "internal/bad_approval_id");
+    EXPECT_EQ(code_and_reason(*b.ask("", "c1").error), "internal/bad_approval_id");
 }
 
 }  // namespace

@@ -14,10 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-std::string reason_of(const Error& error) {
-    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
-}
-
 template <class B>
 class LedgerRecovery : public ::testing::Test {};
 TYPED_TEST_SUITE(LedgerRecovery, Benches);
@@ -70,9 +66,9 @@ TYPED_TEST(LedgerRecovery, APersonResolvesAnUnknownOutcomeOnceWithAnEvent) {
     for (const bool applied : {true, false}) {
         TypeParam b;
         b.claim(1, "k");
-        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(1), applied, nullptr, unseen(event("x"))).error()),
+        EXPECT_EQ(code_and_reason(b.ledger.resolve(call_id(1), applied, nullptr, unseen(event("x"))).error()),
                   "denied/not_unknown");
-        EXPECT_EQ(reason_of(b.ledger.resolve(call_id(9), applied, nullptr, unseen(event("x"))).error()),
+        EXPECT_EQ(code_and_reason(b.ledger.resolve(call_id(9), applied, nullptr, unseen(event("x"))).error()),
                   "denied/not_found");
         b.settle(1, AttemptEnd::ambiguous);
         const auto resolved =
@@ -228,9 +224,9 @@ TYPED_TEST(LedgerRecovery, WhatADeadOwnerSentAndMayNotBeSentAgainIsUnknownAtOnce
 
 TYPED_TEST(LedgerRecovery, WhoIsNotRegisteredOrIsGoneCannotClaim) {
     TypeParam b;
-    EXPECT_EQ(reason_of(*b.claim_as(0, 1, "k").error), "ledger_unavailable/owner_not_alive");
+    EXPECT_EQ(code_and_reason(*b.claim_as(0, 1, "k").error), "ledger_unavailable/owner_not_alive");
     b.ledger.owner_gone(b.owner);
-    EXPECT_EQ(reason_of(*b.claim_as(b.owner, 1, "k").error), "ledger_unavailable/owner_not_alive");
+    EXPECT_EQ(code_and_reason(*b.claim_as(b.owner, 1, "k").error), "ledger_unavailable/owner_not_alive");
     EXPECT_FALSE(b.peek("k").found);
 }
 
@@ -268,7 +264,7 @@ TYPED_TEST(LedgerRecovery, ACallInDoubtIsAdoptedOnceWithItsEvent) {
     EXPECT_FALSE(b.adopt(9, b.other).row);
     const AdoptReply refused = b.adopt(1, b.owner);
     ASSERT_TRUE(refused.error);
-    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/owner_not_alive");
+    EXPECT_EQ(code_and_reason(*refused.error), "ledger_unavailable/owner_not_alive");
     EXPECT_EQ(refused.first_event, 0u);
 
     const AdoptReply adopted = b.adopt(1, b.other);

@@ -13,10 +13,6 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::string reason_of(const Error& error) {
-    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
-}
-
 template <class B>
 class LedgerRules : public ::testing::Test {};
 TYPED_TEST_SUITE(LedgerRules, Benches);
@@ -186,8 +182,8 @@ TYPED_TEST(LedgerRules, AnUnknownOutcomeIsKeptWithoutAKeyToo) {
 TYPED_TEST(LedgerRules, ACallIdIsUsedOnce) {
     TypeParam b;
     b.claim(1, "");
-    EXPECT_EQ(reason_of(*b.claim(1, "").error), "internal/call_id_taken");
-    EXPECT_EQ(reason_of(*b.claim(1, "k").error), "internal/call_id_taken");
+    EXPECT_EQ(code_and_reason(*b.claim(1, "").error), "internal/call_id_taken");
+    EXPECT_EQ(code_and_reason(*b.claim(1, "k").error), "internal/call_id_taken");
     EXPECT_EQ(b.audit_types().size(), 1u);
 }
 

@@ -21,6 +21,11 @@
 
 namespace callgate::ledger::testing {
 
+/// "denied/not_found"
+inline std::string code_and_reason(const Error& error) {
+    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
+}
+
 class CountingWaiter final : public Waiter {
 public:
     void wake() override { ++woken; }

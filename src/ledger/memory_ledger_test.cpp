@@ -13,10 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string reason_of(const Error& error) {
-    return std::string(to_string(error.code)) + "/" + std::string(error.details.at("reason").as_string());
-}
-
 // Room
 
 TEST(MemoryLedger, PastItsRoomTheOldestFinishedCallBecomesATombstone) {
@@ -70,7 +66,7 @@ TEST(MemoryLedger, RunningCallsThatFillItsBytesAreNotForgottenForOthers) {
     EXPECT_EQ(large(2, "b").verdict, ClaimVerdict::claimed);
     const ClaimReply refused = large(3, "c");
     ASSERT_TRUE(refused.error);
-    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/ledger_full");
+    EXPECT_EQ(code_and_reason(*refused.error), "ledger_unavailable/ledger_full");
     EXPECT_FALSE(b.peek("c").found);
     EXPECT_EQ(b.claim(4, "small").verdict, ClaimVerdict::claimed);
     b.settle(1, AttemptEnd::succeeded);
@@ -85,7 +81,7 @@ TEST(MemoryLedger, OnePrincipalAndOneTenantCannotHaveAllTheRoomForApprovals) {
     Bench b(options);
     const auto refusal = [&](std::string id, std::string requester) {
         const OpenApprovalReply reply = b.ask(id, "call " + id, {}, id, std::move(requester));
-        return reply.error ? reason_of(*reply.error) : "";
+        return reply.error ? code_and_reason(*reply.error) : "";
     };
     EXPECT_EQ(refusal("a", "agent"), "");
     EXPECT_EQ(refusal("b", "agent"), "");
@@ -121,7 +117,7 @@ TEST(MemoryLedger, WhenAllIsRunningOrUnknownClaimsAreRefusedAndNothingIsForgotte
     b.settle(2, AttemptEnd::ambiguous);
     const ClaimReply refused = b.claim(3, "k");
     ASSERT_TRUE(refused.error);
-    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/ledger_full");
+    EXPECT_EQ(code_and_reason(*refused.error), "ledger_unavailable/ledger_full");
     EXPECT_THAT(refused.error->message,
                 ::testing::MatchesRegex(
                     "The ledger holds 2 calls that are running or unknown, [0-9]+ bytes, and there is no "
@@ -192,7 +188,7 @@ TEST(MemoryLedger, ApprovalsAreBoundedAndOpenOnesAreNeverPushedOut) {
     b.ask("b", "c2", {}, "2");
     const OpenApprovalReply refused = b.ask("c", "c3", {}, "3");
     ASSERT_TRUE(refused.error);
-    EXPECT_EQ(reason_of(*refused.error), "ledger_unavailable/approvals_full");
+    EXPECT_EQ(code_and_reason(*refused.error), "ledger_unavailable/approvals_full");
     ASSERT_TRUE(b.approve("a", "bob", false));
     EXPECT_FALSE(b.ask("c", "c3", {}, "3").error);
     EXPECT_FALSE(b.ledger.approval("a"));

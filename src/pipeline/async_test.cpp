@@ -16,6 +16,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "pipeline/async_testing.h"
 #include "pipeline/runtime_testing.h"
 
 namespace callgate::pipeline {
@@ -30,11 +31,6 @@ Tool add_tool() {
                "add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; }, param("a"),
                param("b"))
         .read_only();
-}
-
-asio::awaitable<void> nap() {
-    asio::steady_timer timer(co_await asio::this_coro::executor, 1ms);
-    co_await timer.async_wait(asio::use_awaitable);
 }
 
 // Waits for what never comes, until it is cancelled.

@@ -18,12 +18,6 @@ using testing::Not;
 
 constexpr const char* kToken = "tok-0123456789-abcdef";
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 std::shared_ptr<std::optional<Outcome>> start(TestRuntime& node, std::string tool, Context context = {}) {
     auto ended = std::make_shared<std::optional<Outcome>>();
     node->start(CallRequest(std::move(tool)), std::move(context),

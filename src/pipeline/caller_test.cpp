@@ -11,18 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
-std::string reason_of(const Outcome& outcome) {
-    const Error* const error = outcome.error();
-    const Value* reason = error == nullptr ? nullptr : error->details.if_contains("reason");
-    return reason == nullptr ? "" : std::string(reason->as_string());
-}
-
 std::vector<CallRequest> batch_of(std::size_t count, const std::string& tool, const Object& arguments = {}) {
     return std::vector<CallRequest>(count, CallRequest(tool, Args(arguments)));
 }

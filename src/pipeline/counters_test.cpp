@@ -20,12 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 Context in_run() {
     Context context;
     context.run_id = "r";

@@ -17,6 +17,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "pipeline/async_testing.h"
 #include "pipeline/runtime_testing.h"
 
 namespace callgate::pipeline {
@@ -25,20 +26,9 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-asio::awaitable<void> nap() {
-    asio::steady_timer timer(co_await asio::this_coro::executor, 1ms);
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
 asio::awaitable<int> forty() {
     co_await nap();
     co_return 40;
-}
-
-std::string reason_of(const Outcome& outcome) {
-    const Error* const error = outcome.error();
-    const Value* reason = error == nullptr ? nullptr : error->details.if_contains("reason");
-    return reason == nullptr ? "" : std::string(reason->as_string());
 }
 
 /// An executor of the host's, with one thread.

@@ -41,12 +41,6 @@ struct Held : TestRuntime {
     }
 };
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 Tool plain_tool(std::string name, ToolFunction run) {
     return schema_tool(ToolDefinition(std::move(name), "", Object{{"type", "object"}}), std::move(run));
 }

@@ -22,12 +22,6 @@ RuntimeOptions one_thread() {
     return options;
 }
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 /// A runtime whose only thread for tools is held by `hold` until it is called off or the test says so.
 struct HeldPool {
     explicit HeldPool(RuntimeOptions options = one_thread()) : node(std::move(options)) {
@@ -77,11 +71,6 @@ struct HeldPool {
     TestRuntime node;
     Ended holder;
 };
-
-std::string_view reason_of(const Outcome& outcome) {
-    const Value* const reason = outcome.error()->details.if_contains("reason");
-    return reason != nullptr ? std::string_view(reason->get_string()) : std::string_view();
-}
 
 TEST_WITH_EITHER_LEDGER(NeverBegan, ADeadlineInTheQueueEndsAsTimedOutAndTheKeyIsFree) {
     HeldPool host;

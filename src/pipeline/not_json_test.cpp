@@ -20,12 +20,6 @@ Tool answers(std::string name, ToolResult result) {
                        [result](const Object&, CallContext&) -> ToolReturn { return result; });
 }
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 TEST(NotJson, InArgumentsIsRefusedWithItsPlace) {
     TestRuntime node;
     int runs = 0;

@@ -19,12 +19,6 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using Verdict = Reconciliation::Verdict;
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 ToolDefinition booking() {
     return {"book", "Books", Object{{"type", "object"}, {"properties", {{"room", {{"type", "integer"}}}}}}};
 }

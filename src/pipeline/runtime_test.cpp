@@ -28,12 +28,6 @@ Tool add_tool() {
         .run_inline();
 }
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 // Begins a call and keeps its outcome.
 struct Started {
     std::optional<Outcome> outcome;

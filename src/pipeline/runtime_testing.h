@@ -26,6 +26,19 @@
 
 namespace callgate::pipeline {
 
+inline Context with_key(std::string key) {
+    Context context;
+    context.idempotency_key = std::move(key);
+    return context;
+}
+
+/// "" if there is no error, or it gives none.
+inline std::string reason_of(const Outcome& outcome) {
+    const Error* const error = outcome.error();
+    const Value* reason = error == nullptr ? nullptr : error->details.if_contains("reason");
+    return reason == nullptr ? "" : std::string(reason->as_string());
+}
+
 /// Keeps what it is told.
 class Recorder final : public Observer {
 public:
@@ -137,6 +150,9 @@ private:
     int entered_ = 0;
 };
 
+inline Tool deferred(std::string name, std::shared_ptr<DeferredBody> body) {
+    return {ToolDefinition(std::move(name), "", Object{{"type", "object"}}), std::move(body)};
+}
 /// A deferred tool, and the body that the test answers for.
 inline std::pair<Tool, std::shared_ptr<DeferredBody>> deferred(std::string name) {
     auto body = std::make_shared<DeferredBody>();

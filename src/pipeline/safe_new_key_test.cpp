@@ -11,12 +11,6 @@
 namespace callgate::pipeline {
 namespace {
 
-Context with_key(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 Tool returning(std::string name, ToolReturn answer) {
     return schema_tool(ToolDefinition(std::move(name), "", Object{{"type", "object"}}),
                        [answer](const Object&, CallContext&) -> ToolReturn { return answer; })

@@ -36,21 +36,21 @@ Hold acquire_blocking(ResourceQueue& queue, const std::string& resource, std::ui
 }
 
 TEST(ResourceQueueThreads, OneAtATime) {
-    constexpr int kThreads = 8;
-    constexpr int kRounds = 200;
+    constexpr int kTakers = 8;
+    constexpr int kTurns = 200;
     ResourceQueue queue;
-    std::barrier start(kThreads);
+    std::barrier start(kTakers);
     std::atomic<int> inside[2] = {0, 0};
     std::atomic<int> overlaps{0};
     int unguarded[2] = {0, 0};
     std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
+    for (int t = 0; t < kTakers; ++t) {
         threads.emplace_back([&, t] {
             start.arrive_and_wait();
-            for (int i = 0; i < kRounds; ++i) {
+            for (int i = 0; i < kTurns; ++i) {
                 const int which = (t + i) % 2;
                 const Hold hold = acquire_blocking(queue, which == 0 ? "a" : "b",
-                                                   static_cast<std::uint64_t>(t * kRounds + i));
+                                                   static_cast<std::uint64_t>(t * kTurns + i));
                 if (++inside[which] != 1) ++overlaps;
                 ++unguarded[which];
                 --inside[which];
@@ -59,7 +59,7 @@ TEST(ResourceQueueThreads, OneAtATime) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(overlaps.load(), 0);
-    EXPECT_EQ(unguarded[0] + unguarded[1], kThreads * kRounds);
+    EXPECT_EQ(unguarded[0] + unguarded[1], kTakers * kTurns);
 }
 
 TEST(ResourceQueueThreads, FirstComeFirstServed) {
@@ -92,17 +92,17 @@ TEST(ResourceQueueThreads, FirstComeFirstServed) {
 }
 
 TEST(ResourceQueueThreads, NobodyIsLeftWaitingWhenOthersGiveUp) {
-    constexpr int kThreads = 8;
-    constexpr int kRounds = 200;
+    constexpr int kTakers = 8;
+    constexpr int kTurns = 200;
     ResourceQueue queue;
-    std::barrier start(kThreads);
+    std::barrier start(kTakers);
     std::atomic<int> done{0};
     std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
+    for (int t = 0; t < kTakers; ++t) {
         threads.emplace_back([&, t] {
             start.arrive_and_wait();
-            for (int i = 0; i < kRounds; ++i) {
-                const auto ticket = static_cast<std::uint64_t>(t * kRounds + i);
+            for (int i = 0; i < kTurns; ++i) {
+                const auto ticket = static_cast<std::uint64_t>(t * kTurns + i);
                 if (t % 2 == 0) {
                     const Hold hold = acquire_blocking(queue, "db", ticket);
                     ++done;
@@ -113,7 +113,7 @@ TEST(ResourceQueueThreads, NobodyIsLeftWaitingWhenOthersGiveUp) {
         });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(done.load(), kThreads / 2 * kRounds);
+    EXPECT_EQ(done.load(), kTakers / 2 * kTurns);
     EXPECT_TRUE(queue.acquire("db", 1'000'000, [] {}));
 }
 

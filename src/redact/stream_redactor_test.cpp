@@ -33,21 +33,21 @@ std::string whole(const std::shared_ptr<const SecretIndex>& index, std::string_v
     return out;
 }
 
-std::string redacted(const std::vector<std::string>& secrets, std::string_view text) {
+std::string streamed(const std::vector<std::string>& secrets, std::string_view text) {
     return whole(index_of(secrets), text);
 }
 
 const std::string kSecret = "s3cr3t/pass word+\"x\"";
 
 TEST(StreamRedactor, MasksTheValueItself) {
-    EXPECT_EQ(redacted({kSecret}, "before " + kSecret + " after"), "before [REDACTED] after");
-    EXPECT_EQ(redacted({kSecret}, kSecret), "[REDACTED]");
-    EXPECT_EQ(redacted({kSecret}, "nothing to hide"), "nothing to hide");
-    EXPECT_EQ(redacted({kSecret}, ""), "");
+    EXPECT_EQ(streamed({kSecret}, "before " + kSecret + " after"), "before [REDACTED] after");
+    EXPECT_EQ(streamed({kSecret}, kSecret), "[REDACTED]");
+    EXPECT_EQ(streamed({kSecret}, "nothing to hide"), "nothing to hide");
+    EXPECT_EQ(streamed({kSecret}, ""), "");
 }
 
 TEST(StreamRedactor, WithoutSecretsPassesEverythingOn) {
-    EXPECT_EQ(redacted({}, "text"), "text");
+    EXPECT_EQ(streamed({}, "text"), "text");
     EXPECT_EQ(whole(nullptr, "text"), "text");
 }
 
@@ -59,7 +59,7 @@ TEST(StreamRedactor, MasksBase64AtEveryOffsetInBothAlphabets) {
                     const std::string left(before, '\xfb');
                     const std::string right(after, '\xef');
                     const auto text = base::base64_encode(left + kSecret + right, alphabet, padding);
-                    const auto out = redacted({kSecret}, "x=" + text);
+                    const auto out = streamed({kSecret}, "x=" + text);
                     EXPECT_THAT(out, HasSubstr("[REDACTED]"));
                     // What is left outside the marker are whole characters of the neighbours and padding.
                     EXPECT_LE(out.size(), 2 + kMarker.size() + before / 3 * 4 + 2 + after / 3 * 4 + 4) << out;
@@ -70,8 +70,8 @@ TEST(StreamRedactor, MasksBase64AtEveryOffsetInBothAlphabets) {
 }
 
 TEST(StreamRedactor, LeavesNoBitOfTheSecretInTheCharactersAtItsEdges) {
-    EXPECT_EQ(redacted({"password"}, base::base64_encode("password")), "[REDACTED]=");
-    EXPECT_EQ(redacted({"password"}, base::base64_encode("user:password")), "dXNlcj[REDACTED]==");
+    EXPECT_EQ(streamed({"password"}, base::base64_encode("password")), "[REDACTED]=");
+    EXPECT_EQ(streamed({"password"}, base::base64_encode("user:password")), "dXNlcj[REDACTED]==");
 }
 
 TEST(StreamRedactor, MasksBase64BrokenIntoLines) {
@@ -80,38 +80,38 @@ TEST(StreamRedactor, MasksBase64BrokenIntoLines) {
     for (std::size_t at = 76; at < text.size(); at += 78) {
         text.insert(at, "\r\n");
     }
-    EXPECT_EQ(redacted({secret}, text), "eH[REDACTED]");
+    EXPECT_EQ(streamed({secret}, text), "eH[REDACTED]");
 }
 
 TEST(StreamRedactor, MasksHexadecimal) {
-    EXPECT_EQ(redacted({kSecret}, "<" + base::hex_encode(kSecret) + ">"), "<[REDACTED]>");
-    EXPECT_EQ(redacted({kSecret}, "<" + base::hex_encode(kSecret, base::HexCase::upper) + ">"),
+    EXPECT_EQ(streamed({kSecret}, "<" + base::hex_encode(kSecret) + ">"), "<[REDACTED]>");
+    EXPECT_EQ(streamed({kSecret}, "<" + base::hex_encode(kSecret, base::HexCase::upper) + ">"),
               "<[REDACTED]>");
 }
 
 TEST(StreamRedactor, MasksPercentEncodingHoweverThoroughItWas) {
     for (const auto space : {base::PercentSpace::percent20, base::PercentSpace::plus}) {
         for (const auto letters : {base::HexCase::lower, base::HexCase::upper}) {
-            EXPECT_EQ(redacted({kSecret}, "a=" + base::percent_encode(kSecret, space, letters) + "&b"),
+            EXPECT_EQ(streamed({kSecret}, "a=" + base::percent_encode(kSecret, space, letters) + "&b"),
                       "a=[REDACTED]&b");
         }
     }
-    EXPECT_EQ(redacted({kSecret}, "a=s3cr3t/pass%20word+\"x\"&b"), "a=[REDACTED]&b");
-    EXPECT_EQ(redacted({kSecret}, "a=%733cr3t%2Fpass%20word%2b%22x%22&b"), "a=[REDACTED]&b");
+    EXPECT_EQ(streamed({kSecret}, "a=s3cr3t/pass%20word+\"x\"&b"), "a=[REDACTED]&b");
+    EXPECT_EQ(streamed({kSecret}, "a=%733cr3t%2Fpass%20word%2b%22x%22&b"), "a=[REDACTED]&b");
 }
 
 TEST(StreamRedactor, MasksJsonEscapesHoweverTheyAreSpelled) {
-    EXPECT_EQ(redacted({kSecret}, R"({"v":"s3cr3t/pass word+\"x\""})"), R"({"v":"[REDACTED]"})");
-    EXPECT_EQ(redacted({kSecret}, R"({"v":"s3cr3t\/pass word\u002b\"x\u0022"})"), R"({"v":"[REDACTED]"})");
-    EXPECT_EQ(redacted({"caf\xc3\xa9 \xf0\x9f\x98\x80!"}, R"("caf\u00e9 \uD83D\ude00!")"), R"("[REDACTED]")");
-    EXPECT_EQ(redacted({"line1\nline2\tend"}, R"("line1\nline2\tend")"), R"("[REDACTED]")");
+    EXPECT_EQ(streamed({kSecret}, R"({"v":"s3cr3t/pass word+\"x\""})"), R"({"v":"[REDACTED]"})");
+    EXPECT_EQ(streamed({kSecret}, R"({"v":"s3cr3t\/pass word\u002b\"x\u0022"})"), R"({"v":"[REDACTED]"})");
+    EXPECT_EQ(streamed({"caf\xc3\xa9 \xf0\x9f\x98\x80!"}, R"("caf\u00e9 \uD83D\ude00!")"), R"("[REDACTED]")");
+    EXPECT_EQ(streamed({"line1\nline2\tend"}, R"("line1\nline2\tend")"), R"("[REDACTED]")");
 }
 
 TEST(StreamRedactor, MasksAllOfTwoSecretsThatOverlap) {
-    EXPECT_EQ(redacted({"ABCDEFGH", "EFGHIJKL"}, "-ABCDEFGHIJKL-"), "-[REDACTED]-");
-    EXPECT_EQ(redacted({"ABCDEFGH", "xxABCDEFGHyy"}, "-xxABCDEFGHyy-"), "-[REDACTED]-");
-    EXPECT_EQ(redacted({"ABCDEFGH", "xxABCDEFGHyy"}, "-xxABCDEFGHzz-"), "-xx[REDACTED]zz-");
-    EXPECT_EQ(redacted({"aaaaaaaa"}, "b" + std::string(1000, 'a') + "b"), "b[REDACTED]b");
+    EXPECT_EQ(streamed({"ABCDEFGH", "EFGHIJKL"}, "-ABCDEFGHIJKL-"), "-[REDACTED]-");
+    EXPECT_EQ(streamed({"ABCDEFGH", "xxABCDEFGHyy"}, "-xxABCDEFGHyy-"), "-[REDACTED]-");
+    EXPECT_EQ(streamed({"ABCDEFGH", "xxABCDEFGHyy"}, "-xxABCDEFGHzz-"), "-xx[REDACTED]zz-");
+    EXPECT_EQ(streamed({"aaaaaaaa"}, "b" + std::string(1000, 'a') + "b"), "b[REDACTED]b");
 }
 
 TEST(StreamRedactor, HoldsBackOnlyWhatMayBeginASecret) {

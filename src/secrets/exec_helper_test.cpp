@@ -14,6 +14,7 @@
 #include "base/memory_scan.h"
 #include "os/scripted_launcher.h"
 #include "redact/secret_set.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate::secrets {
 namespace {
@@ -24,11 +25,6 @@ using os::ProcessScript;
 using redact::SecretSet;
 using testing::HasSubstr;
 using testing::Not;
-
-template <class T>
-std::string reason_of(const Result<T>& result) {
-    return result ? "fine" : std::string(result.error().details.at("reason").as_string());
-}
 
 ExecSecretsOptions options() {
     return ExecSecretsOptions({"helper", "--vault=main"});

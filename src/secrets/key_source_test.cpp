@@ -19,6 +19,7 @@
 #include "os/faulty_file_ops.h"
 #include "os/files.h"
 #include "os/scratch_dir.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate::secrets {
 namespace {
@@ -28,10 +29,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 const std::string kBytes = "0123456789abcdef0123456789ABCDE!";
-
-std::string reason_of(const Result<SealKey>& key) {
-    return key ? "a key" : std::string(key.error().details.at("reason").as_string());
-}
 
 class KeySourceTest : public testing::Test {
 protected:

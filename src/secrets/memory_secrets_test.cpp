@@ -9,18 +9,13 @@
 #include <callgate/secrets.h>
 
 #include "redact/secret_set.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-std::string value_of(const SecretsStore& store, std::string_view connector, std::string_view key) {
-    std::string out = "none";
-    (void)store.with_secret(connector, key, [&](const Secret& secret) { out = secret.expose(); });
-    return out;
-}
 
 std::string all_of(const Error& error) {
     return error.message + json::write(error.details);

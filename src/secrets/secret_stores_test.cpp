@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "os/scratch_dir.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate {
 namespace {
@@ -22,23 +23,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-template <class T>
-concept Listable = requires(const T& store) { store.begin(); } || requires(const T& store) {
-    store.list();
-} || requires(const T& store) { store.keys(); } || requires(const T& store) { store.size(); };
 static_assert(!Listable<EncryptedFileSecrets> && !Listable<EnvironmentSecrets> && !Listable<ExecSecrets> &&
               !Listable<SecretsChain>);
-
-std::string value_of(const SecretsStore& store, std::string_view connector, std::string_view key) {
-    std::string out = "none";
-    (void)store.with_secret(connector, key, [&](const Secret& secret) { out = secret.expose(); });
-    return out;
-}
-
-template <class T>
-std::string reason_of(const Result<T>& result) {
-    return result ? "fine" : std::string(result.error().details.at("reason").as_string());
-}
 
 std::string reason_of(const SecretsStore& store, std::string_view connector, std::string_view key) {
     return reason_of(store.with_secret(connector, key, [](const Secret&) {}));

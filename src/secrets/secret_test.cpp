@@ -10,6 +10,7 @@
 
 #include "base/locked_bytes.h"
 #include "base/memory_scan.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate {
 namespace {
@@ -34,10 +35,6 @@ bool is_the_value(std::string_view value) {
 
 template <class T>
 concept Printable = requires(std::ostream& out, const T& value) { out << value; };
-template <class T>
-concept Listable = requires(const T& store) { store.begin(); } || requires(const T& store) {
-    store.list();
-} || requires(const T& store) { store.keys(); } || requires(const T& store) { store.size(); };
 
 static_assert(!std::is_copy_constructible_v<Secret> && !std::is_copy_assignable_v<Secret>);
 static_assert(std::is_nothrow_move_constructible_v<Secret> && std::is_nothrow_move_assignable_v<Secret>);

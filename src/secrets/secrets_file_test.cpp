@@ -19,6 +19,7 @@
 #include "os/scratch_dir.h"
 #include "redact/secret_set.h"
 #include "secrets/rules.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate::secrets {
 namespace {
@@ -35,11 +36,6 @@ SealKey key_of(char fill) {
 std::string value_of(const SecretsFile& file, std::string_view connector, std::string_view key) {
     const auto found = file.open(connector, key);
     return found ? std::string(found->record.value) : "none";
-}
-
-template <class T>
-std::string reason_of(const Result<T>& result) {
-    return result ? "fine" : std::string(result.error().details.at("reason").as_string());
 }
 
 class SecretsFileTest : public testing::Test {

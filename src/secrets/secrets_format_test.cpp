@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/encoding.h"
+#include "secrets/secrets_testing.h"
 
 namespace callgate::secrets {
 namespace {
@@ -43,11 +44,6 @@ SecretsImage three_records() {
 std::string written(const SecretsImage& image) {
     base::SeededRng rng(1);
     return write_image(key_a(), rng, image);
-}
-
-template <class T>
-std::string reason_of(const Result<T>& result) {
-    return result ? "usable" : std::string(result.error().details.at("reason").as_string());
 }
 
 TEST(SecretsFormat, IsReadAsItWasWritten) {
@@ -213,7 +209,7 @@ std::string sealed_file(std::uint32_t count, std::string_view body) {
 TEST(SecretsFormat, RecordsThatDoNotFitTheFileAreRefused) {
     const std::string bytes = written(three_records());
     const std::string body = bytes.substr(kHeadBytes, bytes.size() - kHeadBytes - base::kSealOverhead - 32);
-    EXPECT_EQ(reason_of(read_image(key_a(), sealed_file(3, body))), "usable");
+    EXPECT_EQ(reason_of(read_image(key_a(), sealed_file(3, body))), "fine");
     EXPECT_EQ(reason_of(read_image(key_a(), sealed_file(2, body))), "secrets_damaged");
     EXPECT_EQ(reason_of(read_image(key_a(), sealed_file(4, body))), "secrets_damaged");
     EXPECT_EQ(reason_of(read_image(key_a(), sealed_file(0xffffffff, body))), "secrets_damaged");
@@ -244,7 +240,7 @@ TEST(SecretsFormat, ARecordWithAnotherInsideIsRefused) {
     };
     const std::string time(8, '\0');
     const std::string good = std::string("\0\1c\0\1k", 6) + time + std::string("\0\0\0\5", 4) + "value";
-    EXPECT_EQ(reason_of(open_record(key_a(), sealed_as(good + std::string(41, '\0')))), "usable");
+    EXPECT_EQ(reason_of(open_record(key_a(), sealed_as(good + std::string(41, '\0')))), "fine");
     for (const std::string& bad :
          {std::string(), good.substr(0, good.size() - 1), good + "x", good + std::string(64, '\0'),
           std::string("\xff\xff"

@@ -11,11 +11,13 @@
 
 #include "base/failpoint.h"
 #include "pipeline/runtime_testing.h"
+#include "seeds_testing.h"
 
 namespace callgate {
 namespace {
 
 using namespace std::chrono_literals;
+using pipeline::deferred;
 using pipeline::DeferredBody;
 using pipeline::Ended;
 using pipeline::TestRuntime;
@@ -25,8 +27,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-const Value kAnyObject = Object{{"type", "object"}};
 
 // The schema of the origin's own validation tests.
 Value test_schema() {
@@ -54,10 +54,6 @@ Tool says(std::string name, Value answer) {
 
 Tool fails(std::string name, ToolFailure failure) {
     return reader(std::move(name), [failure] { return ToolReturn(tl::unexpected(failure)); });
-}
-
-Tool deferred(std::string name, std::shared_ptr<DeferredBody> body) {
-    return {ToolDefinition(std::move(name), "", kAnyObject), std::move(body)};
 }
 
 CallRequest with_timeout(CallRequest request, std::chrono::milliseconds timeout) {
@@ -1003,12 +999,6 @@ Outcome call_of(TestRuntime& node, Tool tool, Context context = {}) {
     return node->call(name, {}, std::move(context));
 }
 
-Context keyed(std::string key) {
-    Context context;
-    context.idempotency_key = std::move(key);
-    return context;
-}
-
 Outcome after(TestRuntime& node, Tool tool, std::chrono::milliseconds time, Context context = {}) {
     const std::string name = tool.definition.name;
     EXPECT_TRUE(node->tools().add(std::move(tool)));
@@ -1146,30 +1136,30 @@ std::vector<ErrorCase> error_cases() {
         {ErrorCode::in_progress,
          [](TestRuntime& n) {
              EXPECT_TRUE(n->tools().add(deferred("t", std::make_shared<DeferredBody>())));
-             const Ended first = n.start(CallRequest("t"), keyed("k"));
-             const Ended second = n.start(with_timeout(CallRequest("t"), 1s), keyed("k"));
+             const Ended first = n.start(CallRequest("t"), pipeline::with_key("k"));
+             const Ended second = n.start(with_timeout(CallRequest("t"), 1s), pipeline::with_key("k"));
              n.advance(1s);
              return second->value_or(Outcome());
          },
          nullptr, "execution_error", "tool_error", failed, "call.in_progress", "info", nullptr},
         {ErrorCode::key_reused,
          [](TestRuntime& n) {
-             call_of(n, unsafe_one("t"), keyed("k"));
-             return n->call("t", {{"other", 1}}, keyed("k"));
+             call_of(n, unsafe_one("t"), pipeline::with_key("k"));
+             return n->call("t", {{"other", 1}}, pipeline::with_key("k"));
          },
          nullptr, "execution_error", "validation_error", failed, "call.key_reused", "failure", nullptr},
         {ErrorCode::key_expired,
          [](TestRuntime& n) {
-             call_of(n, unsafe_one("t"), keyed("k"));
+             call_of(n, unsafe_one("t"), pipeline::with_key("k"));
              n.advance(25h);
-             return n->call("t", {}, keyed("k"));
+             return n->call("t", {}, pipeline::with_key("k"));
          },
          nullptr, "execution_error", "validation_error", failed, "call.key_expired", "failure", nullptr},
         {ErrorCode::outcome_unknown,
          [](TestRuntime& n) {
              call_of(n, unsafe("t", [] { return ToolReturn(tl::unexpected(ToolFailure::lost("x"))); }),
-                     keyed("k"));
-             return n->call("t", {}, keyed("k"));
+                     pipeline::with_key("k"));
+             return n->call("t", {}, pipeline::with_key("k"));
          },
          nullptr, "execution_error", "unknown_error", "tool_call.unknown", "call.outcome_unknown", "failure",
          nullptr},

@@ -13,11 +13,13 @@
 #include "base/encoding.h"
 #include "base/failpoint.h"
 #include "pipeline/runtime_testing.h"
+#include "seeds_testing.h"
 
 namespace callgate {
 namespace {
 
 using namespace std::chrono_literals;
+using pipeline::deferred;
 using pipeline::DeferredBody;
 using pipeline::Ended;
 using pipeline::TestRuntime;
@@ -28,8 +30,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-const Value kAnyObject = Object{{"type", "object"}};
 
 // A tool with an effect that runs where it is called.
 Tool acting(std::string name, std::function<ToolReturn(CallContext&)> act) {
@@ -47,10 +47,6 @@ Tool failing(std::string name, ToolFailure failure, int* runs = nullptr) {
         if (runs != nullptr) ++*runs;
         return tl::unexpected(failure);
     });
-}
-
-Tool deferred(std::string name, std::shared_ptr<DeferredBody> body) {
-    return {ToolDefinition(std::move(name), "", kAnyObject), std::move(body)};
 }
 
 Context at(Autonomy level) {

@@ -19,12 +19,12 @@ using testing::FakeOperations;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct DurableLedger : Bench {
+struct LedgerWithEvents : Bench {
     TestLog log;
     FakeOperations operations{ledger, clock};
     ControlService service{ledger, operations, clock};
 
-    explicit DurableLedger(std::uint64_t events) : log(events) { operations.log = &log.stored; }
+    explicit LedgerWithEvents(std::uint64_t events) : log(events) { operations.log = &log.stored; }
 
     Result<Value> ask(Object request, const Meanwhile& meanwhile = {}) {
         request["v"] = 1;
@@ -41,15 +41,15 @@ struct DurableLedger : Bench {
 };
 
 TEST(AuditVerbs, TheLastEventsComeOldestFirst) {
-    DurableLedger durable(2'500);
+    LedgerWithEvents durable(2'500);
     EXPECT_THAT(durable.numbers({{"limit", 3}}), ElementsAre(2'498, 2'499, 2'500));
     EXPECT_EQ(durable.numbers({{"limit", 1'000}}).size(), 1'000u);
-    EXPECT_THAT(DurableLedger(0).numbers({}), IsEmpty());
-    EXPECT_THAT(DurableLedger(2).numbers({{"limit", 10}}), ElementsAre(1, 2));
+    EXPECT_THAT(LedgerWithEvents(0).numbers({}), IsEmpty());
+    EXPECT_THAT(LedgerWithEvents(2).numbers({{"limit", 10}}), ElementsAre(1, 2));
 }
 
 TEST(AuditVerbs, EventsAreReadForwardInPages) {
-    DurableLedger durable(5);
+    LedgerWithEvents durable(5);
     const auto page = durable.ask({{"verb", "audit.events"}, {"from", 2}, {"limit", 2}}).value();
     EXPECT_EQ(page.at("next"), 4);
     EXPECT_EQ(page.at("size"), 5);
@@ -59,7 +59,7 @@ TEST(AuditVerbs, EventsAreReadForwardInPages) {
 }
 
 TEST(AuditVerbs, EventsOfATypeAreFoundAmongMany) {
-    DurableLedger durable(3);
+    LedgerWithEvents durable(3);
     durable.log.add(usual_facts("approval.vote"));
     for (int i = 0; i < 2'500; ++i) durable.log.add(usual_facts());
     durable.log.add(usual_facts("approval.vote"));
@@ -70,7 +70,7 @@ TEST(AuditVerbs, EventsOfATypeAreFoundAmongMany) {
 }
 
 TEST(AuditVerbs, OneEventIsShownWithWhatItCommitsTo) {
-    DurableLedger durable(1);
+    LedgerWithEvents durable(1);
     AuditFacts facts = usual_facts();
     facts.detail = "a person's words";
     durable.log.add(facts);
@@ -90,7 +90,7 @@ TEST(AuditVerbs, OneEventIsShownWithWhatItCommitsTo) {
 }
 
 TEST(AuditVerbs, AnEventThatCannotBeReadIsToldSo) {
-    DurableLedger durable(2);
+    LedgerWithEvents durable(2);
     durable.log.stored.all_rows()[1].bytes = "\xFF garbage";
     const Value page = durable.ask({{"verb", "audit.events"}}).value();
     EXPECT_EQ(page.at("events").at(1).at("type"), "unreadable");
@@ -98,7 +98,7 @@ TEST(AuditVerbs, AnEventThatCannotBeReadIsToldSo) {
 }
 
 TEST(AuditVerbs, AnExportVerifies) {
-    DurableLedger durable(3'000);
+    LedgerWithEvents durable(3'000);
     std::string text;
     std::vector<std::uint64_t> told;
     Meanwhile meanwhile([&](std::uint64_t done, std::uint64_t total) {
@@ -118,7 +118,7 @@ TEST(AuditVerbs, AnExportVerifies) {
 }
 
 TEST(AuditVerbs, APartIsExportedForCollectors) {
-    DurableLedger durable(5);
+    LedgerWithEvents durable(5);
     std::string text;
     Meanwhile meanwhile;
     meanwhile.text = [&](std::string_view piece) { return text += piece, true; };
@@ -131,7 +131,7 @@ TEST(AuditVerbs, APartIsExportedForCollectors) {
 }
 
 TEST(AuditVerbs, WhatIsNotThereCannotBeProven) {
-    DurableLedger durable(5);
+    LedgerWithEvents durable(5);
     EXPECT_EQ(durable.ask({{"verb", "audit.prove"}, {"sequence", 6}}).error().details.at("reason"),
               "not_found");
     EXPECT_EQ(durable.ask({{"verb", "audit.prove"}, {"sequence", 5}}).error().details.at("reason"),
@@ -145,7 +145,7 @@ TEST(AuditVerbs, WhatIsNotThereCannotBeProven) {
 }
 
 TEST(AuditVerbs, KeysAreForTheLedgersOwner) {
-    DurableLedger durable(0);
+    LedgerWithEvents durable(0);
     EXPECT_EQ(durable.ask({{"verb", "audit.rotate_key"}}).error().details.at("reason"), "owner_only");
 }
 

@@ -18,6 +18,10 @@
 
 namespace callgate::ledger::testing {
 
+inline std::string id_text(std::uint64_t number) {
+    return base::Uuid{call_id(number)}.to_string();
+}
+
 /// Pages over a MemoryLedger; reports that say that they were asked for.
 class FakeOperations final : public Operations {
 public:

@@ -16,10 +16,7 @@ using testing::Bench;
 using ::testing::ElementsAre;
 using testing::FakeOperations;
 using ::testing::HasSubstr;
-
-std::string id_text(std::uint64_t number) {
-    return base::Uuid{testing::call_id(number)}.to_string();
-}
+using testing::id_text;
 
 struct DurableLedger : Bench {
     FakeOperations operations{ledger, clock};

@@ -245,17 +245,17 @@ TEST(DiskFaults, OneThatFailsByItselfTakesNoOtherOfItsCommitWithIt) {
     holding.until_held();
 
     // These wait together, so they are one commit.
-    constexpr std::uint64_t kCalls = 5;
-    std::vector<ClaimReply> replies(kCalls);
-    std::vector<Turn> turns(kCalls);
-    for (std::uint64_t i = 0; i < kCalls; ++i)
+    constexpr std::uint64_t kOfOneCommit = 5;
+    std::vector<ClaimReply> replies(kOfOneCommit);
+    std::vector<Turn> turns(kOfOneCommit);
+    for (std::uint64_t i = 0; i < kOfOneCommit; ++i)
         durable.ledger->claim(durable.request(10 + i, "t" + std::to_string(i)), replies[i], turns[i]);
     base::failpoints().arm("ledger.after_claim", base::FailAction::error, 3);
     holding.let_go();
     for (Turn& turn : turns) turn.wait_for(Io::pending);
     base::failpoints().clear();
 
-    for (std::uint64_t i = 0; i < kCalls; ++i) {
+    for (std::uint64_t i = 0; i < kOfOneCommit; ++i) {
         const bool failed = i == 2;
         EXPECT_EQ(replies[i].error.has_value(), failed) << i;
         EXPECT_EQ(durable.state_of(10 + i).has_value(), !failed) << i;
