@@ -189,7 +189,8 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
 
 TEST(Program, AMistypedOptionOrVerbIsToldWhatWasMeant) {
     EXPECT_NE(run_line({"cal"}).err.find("Did you mean call?"), std::string::npos);
-    EXPECT_NE(run_line({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"), std::string::npos);
+    EXPECT_NE(run_line({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"),
+              std::string::npos);
     EXPECT_NE(run_line({"call", "add", "--aprove-as=x"}).err.find("Did you mean --approve-as?"),
               std::string::npos);
     EXPECT_NE(run_line({"policy", "tset", "a.json"}).err.find("Did you mean test?"), std::string::npos);

@@ -181,7 +181,8 @@ TYPED_TEST(LedgerApprovals, AnApprovalThatWouldNotBeHonouredNowIsSupersededOnThe
     EXPECT_EQ(code_and_reason(refused), "denied/superseded");
     EXPECT_EQ(refused.details.at("superseded_by"), "new");
     EXPECT_NE(refused.message.find("new"), std::string::npos);
-    EXPECT_EQ(code_and_reason(b.ledger.revoke("old", "bob", unseen(event("x"))).error()), "denied/superseded");
+    EXPECT_EQ(code_and_reason(b.ledger.revoke("old", "bob", unseen(event("x"))).error()),
+              "denied/superseded");
     ClaimRequest use = b.request(1, "k");
     use.approval = ApprovalUse{"old", "digest of one rule"};
     EXPECT_EQ(b.claim(std::move(use)).approval, ApprovalVerdict::superseded);

@@ -276,22 +276,10 @@ Compiler::Status Compiler::dynamic_reference(Work& work, std::string_view refere
 // The contract says that unknown arguments are refused. Only where the root leaves no doubt about which are
 // known.
 void Compiler::close_root(const Object& schema) {
-    constexpr std::string_view kRuleOnMembers[] = {"additionalProperties",
-                                                   "patternProperties",
-                                                   "unevaluatedProperties",
-                                                   "$ref",
-                                                   "$dynamicRef",
-                                                   "$recursiveRef",
-                                                   "allOf",
-                                                   "anyOf",
-                                                   "oneOf",
-                                                   "not",
-                                                   "if",
-                                                   "dependentSchemas",
-                                                   "dependencies"};
     const BlockId root = program_->root;
     if (root <= kFalse || program_->blocks[root].object_rule == kNone) return;
-    if (std::ranges::any_of(kRuleOnMembers, [&](std::string_view name) { return schema.contains(name); }))
+    if (schema.contains("additionalProperties") ||
+        std::ranges::any_of(kRuleOnMembers, [&](std::string_view name) { return schema.contains(name); }))
         return;
     ObjectRule& rule = program_->objects[program_->blocks[root].object_rule];
     if (!rule.has_properties) return;

@@ -7,6 +7,7 @@
 // Threads: constant data.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -66,5 +67,20 @@ std::span<const Keyword> all_keywords() noexcept;
 
 /// nullptr when the dialect has no such keyword.
 const Keyword* find_keyword(std::string_view name, Dialect dialect) noexcept;
+
+/// Beside `properties` and `additionalProperties`, the keywords by which an object's schema may rule on its
+/// members.
+inline constexpr std::array<std::string_view, 12> kRuleOnMembers{"patternProperties",
+                                                                 "unevaluatedProperties",
+                                                                 "$ref",
+                                                                 "$dynamicRef",
+                                                                 "$recursiveRef",
+                                                                 "allOf",
+                                                                 "anyOf",
+                                                                 "oneOf",
+                                                                 "not",
+                                                                 "if",
+                                                                 "dependentSchemas",
+                                                                 "dependencies"};
 
 }  // namespace callgate::schema

@@ -1,28 +1,16 @@
 // normalize_params(): arguments brought into the shape a schema asks for, without judging them.
-#include <array>
-#include <string_view>
 
 #include <callgate/runtime.h>
 #include <callgate/schema.h>
+
+#include "schema/keywords.h"
 
 namespace callgate {
 namespace {
 
 /// Whether anything but `properties` may rule on a member.
 bool rules_on_others(const Object& schema) {
-    constexpr std::array<std::string_view, 12> kKeywords{"patternProperties",
-                                                         "unevaluatedProperties",
-                                                         "$ref",
-                                                         "$dynamicRef",
-                                                         "$recursiveRef",
-                                                         "allOf",
-                                                         "anyOf",
-                                                         "oneOf",
-                                                         "if",
-                                                         "not",
-                                                         "dependentSchemas",
-                                                         "dependencies"};
-    for (const auto keyword : kKeywords) {
+    for (const auto keyword : schema::kRuleOnMembers) {
         if (schema.contains(keyword)) return true;
     }
     const Value* const others = schema.if_contains("additionalProperties");

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "../support/ends.h"
 #include "base/ids.h"
 #include "base/must.h"
 
@@ -25,24 +26,6 @@ bool is_terminal(const AuditEvent& event) {
     if (event.stage == "settle")
         return event.type != "tool_call.resolved" && event.type != "tool_call.attempted";
     return event.stage == "gate" && (event.type == "gate.required" || event.type == "gate.preview");
-}
-
-// Ends before the tool could be entered.
-bool is_refusal(State state) {
-    switch (state) {
-        case State::not_found:
-        case State::unavailable:
-        case State::scope_denied:
-        case State::invalid:
-        case State::denied:
-        case State::needs_approval:
-        case State::previewed:
-        case State::suppressed:
-        case State::limited:
-        case State::replayed:
-        case State::key_conflict: return true;
-        default: return false;
-    }
 }
 
 }  // namespace
@@ -147,7 +130,7 @@ void Oracle::check_effects(const Outcome& outcome, const std::string& scope, std
     const auto say = [&](std::string_view what) {
         fail(fmt::format("t{} ({}, {}): {}", call, outcome.tool(), to_string(outcome.state()), what));
     };
-    if (is_refusal(outcome.state()) && entered > 0) say("refused, but the tool was entered");
+    if (tests::is_refusal(outcome.state()) && entered > 0) say("refused, but the tool was entered");
     if (!outcome.replayed() && outcome.attempts() != entered)
         say(fmt::format("{} attempts, but the tool was entered {} times", outcome.attempts(), entered));
     if (entered == 0) {

@@ -2,28 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "../support/ends.h"
 #include "base/ids.h"
 
 namespace callgate::hosts {
 namespace {
-
-// Ends that say the tool was not entered by this call.
-bool is_refusal(State state) {
-    switch (state) {
-        case State::not_found:
-        case State::unavailable:
-        case State::scope_denied:
-        case State::invalid:
-        case State::denied:
-        case State::needs_approval:
-        case State::previewed:
-        case State::suppressed:
-        case State::limited:
-        case State::replayed:
-        case State::key_conflict: return true;
-        default: return false;
-    }
-}
 
 // What the entries of a scope say at a moment.
 struct Known {
@@ -74,7 +57,7 @@ void judge_call(Board& board, Ticket ticket, const Made& made) {
     // That a body says "nothing was done" may come just too late to be heard.
     if (state == State::unknown && !known.entered_in_scope)
         say("never_began", "unknown, although nothing was entered");
-    if (is_refusal(state) && known.entered > 0) say("refused", "refused, but the tool was entered");
+    if (tests::is_refusal(state) && known.entered > 0) say("refused", "refused, but the tool was entered");
     if (state == State::succeeded && known.entered == 0 && made.effect != EffectClass::verify)
         say("success", "succeeded, but nothing was entered");
     if (made.effect == EffectClass::read) return;
