@@ -12,6 +12,11 @@
 
 namespace callgate::hosts {
 
+/// A schema that any object satisfies.
+inline Value anything() {
+    return Object{{"type", "object"}};
+}
+
 /// One of all, with tickets from `first` to `first` + 19.
 void play_episode(Host& host, Ticket first, Dice& dice);
 

@@ -8,14 +8,6 @@ namespace callgate::hosts {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-Value anything() {
-    return Object{{"type", "object"}};
-}
-
-}  // namespace
-
 void Episode::parents_deadline() {
     const Episode story = *this;
     Tool inner =

@@ -14,10 +14,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Value anything() {
-    return Object{{"type", "object"}};
-}
-
 // An exception that has nothing to say.
 struct Mute : std::exception {
     const char* what() const noexcept override { return nullptr; }

@@ -9,7 +9,6 @@
 namespace callgate::model {
 
 using ledger::ApprovalVerdict;
-using Mutant = ApprovalsSettings::Mutant;
 
 namespace {
 
@@ -75,7 +74,7 @@ Approval ApprovalsWorld::approval_of(const Slot& slot) const {
     Approval approval;
     approval.id = kId;
     approval.tenant = "acme";
-    approval.requester = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
+    approval.requester = settings_.mutant == ApprovalsSettings::Mutant::nameless ? "somebody" : "agent";
     approval.digest = digest_of(slot.rules);
     approval.approvals_needed = settings_.needed;
     approval.state = slot.state;
@@ -91,7 +90,8 @@ Approval ApprovalsWorld::approval_of(const Slot& slot) const {
 }
 
 std::chrono::system_clock::time_point ApprovalsWorld::now(const Slot& slot) const {
-    return slot.over && settings_.mutant != Mutant::clockless ? kOpened + kLifetime : kOpened;
+    return slot.over && settings_.mutant != ApprovalsSettings::Mutant::clockless ? kOpened + kLifetime
+                                                                                 : kOpened;
 }
 
 ModelRows ApprovalsWorld::rows_of(const Slot& slot) const {
@@ -151,8 +151,9 @@ bool ApprovalsWorld::use(Slot& slot, bool same_call) {
     ModelRows rows = rows_of(slot);
     const Approval approval = *rows.approval;
     const std::string wanted = same_call ? digest_of(rules_) : "another call";
-    const std::string said = settings_.mutant == Mutant::any_call ? approval.digest : wanted;
-    const std::string who = settings_.mutant == Mutant::nameless ? "somebody" : "agent";
+    const std::string said =
+        settings_.mutant == ApprovalsSettings::Mutant::any_call ? approval.digest : wanted;
+    const std::string who = settings_.mutant == ApprovalsSettings::Mutant::nameless ? "somebody" : "agent";
     const ledger::ConsumeRequest request("acme", who, said, "call");
     const ApprovalVerdict foreseen = judge_use(approval, request, now(slot));
     ledger::CallRow claimant;

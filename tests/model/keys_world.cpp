@@ -5,18 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "moment.h"
+
 namespace callgate::model {
 
 using ledger::AttemptEnd;
 using ledger::CallRow;
 using ledger::CallState;
-using Mutant = KeysSettings::Mutant;
 
 namespace {
-
-constexpr base::WallTime kNow{std::chrono::sys_days{std::chrono::January / 2 / 2026}};
-constexpr std::uint32_t kNewest = 100;
-constexpr ledger::OwnerId kGone = 99;
 
 base::Sha256Digest fingerprint(std::uint8_t print) {
     base::Sha256Digest digest{};
@@ -105,7 +102,7 @@ CallRow KeysWorld::row() const {
     row.state = s_.state;
     row.epoch = kNewest;
     row.attempt = kNewest;
-    row.owner = s_.owner == 0 ? kGone : s_.owner;
+    row.owner = s_.owner == 0 ? kGoneOwner : s_.owner;
     row.maybe_applied = s_.maybe_applied;
     return row;
 }
@@ -116,8 +113,8 @@ ModelRows KeysWorld::rows() const {
     if (s_.has_row) under_key = row();
     // Both callers can claim; whether the row's owner is gone, the row says.
     return {time, 1u << 1 | 1u << 2, std::move(under_key),
-            s_.tomb && settings_.mutant != Mutant::no_tombstone,
-            s_.has_row && s_.old && settings_.mutant != Mutant::ageless};
+            s_.tomb && settings_.mutant != KeysSettings::Mutant::no_tombstone,
+            s_.has_row && s_.old && settings_.mutant != KeysSettings::Mutant::ageless};
 }
 
 void KeysWorld::check_stored(const ModelRows& rows, bool changed) {
@@ -137,7 +134,7 @@ bool KeysWorld::claim(std::uint8_t n, std::uint8_t print) {
     claimant.key.key = "k";
     claimant.effect = settings_.effect;
     claimant.owner = n + 1u;
-    const bool blind = settings_.mutant == Mutant::one_fingerprint && s_.has_row;
+    const bool blind = settings_.mutant == KeysSettings::Mutant::one_fingerprint && s_.has_row;
     claimant.fingerprint = fingerprint(blind ? s_.print : print);
     const ledger::ClaimVerdict foreseen = foresee_claim(rows.standing(), claimant.fingerprint);
     ledger::ClaimReply reply;

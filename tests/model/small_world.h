@@ -1,7 +1,7 @@
 // Worlds that fit into one number, explored to their end: every state that can be reached, no bound.
 //
-// A world has `pack()`, `unpack(number, settings)`, `kMoves`, `apply(move)` (false: not possible here, and it is
-// as it was), `name(move)` and `violation()`.
+// A world has `pack()`, `unpack(number, settings)`, `kMoves`, `apply(move)` (false: not possible here, and it
+// is as it was), `name(move)` and `violation()`.
 //
 // Threads: none.
 #pragma once

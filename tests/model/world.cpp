@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "moment.h"
+
 namespace callgate::model {
 
 using ledger::AttemptEnd;
@@ -13,11 +15,6 @@ using ledger::CallState;
 using Kind = Move::Kind;
 
 namespace {
-
-constexpr base::WallTime kNow{std::chrono::sys_days{std::chrono::January / 2 / 2026}};
-/// What the newest epoch and attempt count as; any number that leaves room below.
-constexpr std::uint32_t kNewest = 100;
-constexpr ledger::OwnerId kGoneOwner = 99;
 
 constexpr std::uint8_t kMany = 2;
 
