@@ -18,14 +18,19 @@ BOOST_DESCRIBE_STRUCT(Order, (), (item, count, notes))
 
 int main() {
     cg::Runtime runtime;
-    runtime.tools().add_or_throw(cg::tool(
-        "add", "Add two numbers", [](int a, int b) { return a + b; }, cg::param("a"), cg::param("b")));
+    runtime.tools().add_or_throw(
+        cg::tool(
+            "add", "Add two numbers", [](int a, int b) { return a + b; }, cg::param("a"), cg::param("b"))
+            .risk(cg::Risk::low)
+            .effect(cg::EffectClass::read));
     const cg::Outcome sum = runtime.call("add", {{"a", 5}, {"b", 3}});
     std::cout << sum.text() << '\n';
 
     runtime.tools().add_or_throw(cg::tool("order", "Order something", [](const Order& order) {
-        return "ordered " + std::to_string(order.count) + " × " + order.item;
-    }));
+                                     return "ordered " + std::to_string(order.count) + " × " + order.item;
+                                 })
+                                     .risk(cg::Risk::low)
+                                     .effect(cg::EffectClass::unsafe));
     std::cout << runtime.tools().get("order")->definition.compact() << '\n';
 
     // As a model sends it: text that may be anything. Nothing throws; the outcome says what happened.
@@ -39,9 +44,11 @@ int main() {
     }
 
     // An exception in a tool is a failed call, and a model is told what to do next.
-    runtime.tools().add_or_throw(cg::tool(
-        "divide", "", [](int a, int b) { return b != 0 ? a / b : throw std::domain_error("b is 0"); },
-        cg::param("a"), cg::param("b")));
+    runtime.tools().add_or_throw(
+        cg::tool(
+            "divide", "", [](int a, int b) { return b != 0 ? a / b : throw std::domain_error("b is 0"); },
+            cg::param("a"), cg::param("b"))
+            .read_only());
     const cg::Outcome broken = runtime.call("divide", {{"a", 1}, {"b", 0}});
     std::cout << to_string(broken.state()) << ": " << cg::views::model_text(broken) << '\n';
     return sum.ok() && !broken.ok() ? 0 : 1;

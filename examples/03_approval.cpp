@@ -35,6 +35,8 @@ int main() {
             "pay", "Pay somebody",
             [](const std::string& to, int amount) { return "paid " + std::to_string(amount) + " to " + to; },
             cg::param("to"), cg::param("amount").minimum(1))
+            .risk(cg::Risk::low)
+            .effect(cg::EffectClass::unsafe)
             .target("/to"));
     auto config = cg::policy_from_json(cg::json::parse(kPolicy).value());
     if (!config) {

@@ -40,12 +40,15 @@ int main() {
     runtime.tools().add_or_throw(
         cg::tool("square", "", [](int n) { return n * n; }, cg::param("n")).read_only());
     runtime.tools().add_or_throw(cg::tool(
-        "book", "Book a seat",
-        [&](const std::string& seat) {
-            const std::lock_guard lock(counting);
-            return "seat " + seat + " is booking number " + std::to_string(++counter);
-        },
-        cg::param("seat")));
+                                     "book", "Book a seat",
+                                     [&](const std::string& seat) {
+                                         const std::lock_guard lock(counting);
+                                         return "seat " + seat + " is booking number " +
+                                                std::to_string(++counter);
+                                     },
+                                     cg::param("seat"))
+                                     .risk(cg::Risk::low)
+                                     .effect(cg::EffectClass::unsafe));
     runtime.tools().add_or_throw(cg::tool("watch", "Watch until told to stop", watch).read_only());
 
     // In parallel, and answered in the order of the calls; one that is wrong does not touch the others.

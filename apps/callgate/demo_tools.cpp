@@ -71,7 +71,9 @@ Tool fail_tool() {
                 param("how", "told: it says so; throw: an exception; lost: no answer after it was sent")
                     .one_of({"told", "throw", "lost"})
                     .default_to(std::string("told")),
-                param("message", "what it says").default_to(std::string("The disk is full.")));
+                param("message", "what it says").default_to(std::string("The disk is full.")))
+        .risk(Risk::low)
+        .effect(EffectClass::unsafe);
 }
 
 Tool flaky() {
@@ -86,6 +88,8 @@ Tool flaky() {
                    return ToolResult(Value(fmt::format("worked at attempt {}", context.attempt())));
                },
                param("failures", "how often it fails first").maximum(10))
+        .risk(Risk::low)
+        .effect(EffectClass::unsafe)
         .retries(retry);
 }
 

@@ -1,38 +1,20 @@
-// A tool definition in whichever form its file has it.
+// The tools of a file, in whichever form it has them (callgate/definitions.h), and bare JSON Schemas.
 //
-// Recognised by shape: MCP, OpenAI (Chat Completions and Responses), a plain function declaration, Anthropic,
-// Bedrock, and a bare JSON Schema. A document that is none of them is refused rather than taken for a schema
-// that accepts everything.
+// A document that is neither is refused rather than taken for a schema that accepts everything.
 //
 // Threads: plain values and pure functions.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <callgate/definitions.h>
 #include <callgate/error.h>
 #include <callgate/json.h>
 
 namespace callgate::cli {
-
-enum class ToolForm : std::uint8_t {
-    mcp,          ///< {name, inputSchema, outputSchema?}
-    openai,       ///< {type: function, function: {name, parameters}}
-    openai_flat,  ///< {type: function, name, parameters}
-    function,     ///< {name, parameters}
-    anthropic,    ///< {name, input_schema}
-    bedrock,      ///< {toolSpec: {name, inputSchema: {json}}}
-    bare_schema
-};
-
-/// Stable, for programs: "mcp", "openai", …
-std::string_view to_string(ToolForm form) noexcept;
-
-/// For people: "MCP tool", "bare JSON Schema", …
-std::string_view describe(ToolForm form) noexcept;
 
 /// A schema and where in the file it stands.
 struct PlacedSchema {
@@ -40,9 +22,9 @@ struct PlacedSchema {
     std::string place;  ///< JSON pointer
 };
 
-struct ToolFile {
-    ToolForm form = ToolForm::bare_schema;
-    std::string name;  ///< of a bare schema its title, which may be empty
+struct ToolInFile {
+    std::optional<DefinitionForm> form;  ///< nothing: a bare JSON Schema
+    std::string name;                    ///< of a bare schema its title, which may be empty
     std::string description;
     PlacedSchema input;
     std::optional<PlacedSchema> output;
@@ -50,10 +32,28 @@ struct ToolFile {
         notes;  ///< what a consumer of this form would object to though the schema is fine
 };
 
-/// On failure: config_error, details.reason not_a_tool, tool_list or bad_tool, and details.path.
-Result<ToolFile> recognise_tool(const Value& document);
+/// Stable, for programs: "mcp", "openai", …, "bare_schema".
+std::string_view form_word(const ToolInFile& tool) noexcept;
+
+/// For people: "MCP tool", …, "bare JSON Schema".
+std::string_view form_words(const ToolInFile& tool) noexcept;
+
+/// One tool of a file, and where it stands.
+struct FoundTool {
+    std::string place;  ///< JSON pointer
+    Result<ToolInFile> tool;
+};
+
+struct ToolFile {
+    bool is_list = false;
+    std::vector<FoundTool> tools;  ///< one if it is no list
+    std::vector<std::string> notes;
+};
+
+/// On failure, of the file or of one tool: as read_definition_list.
+Result<ToolFile> read_tool_file(const Value& document, const DefinitionLimits& limits = {});
 
 /// The document as a bare schema, whatever it looks like.
-ToolFile as_bare_schema(const Value& document);
+ToolInFile as_bare_schema(const Value& document);
 
 }  // namespace callgate::cli

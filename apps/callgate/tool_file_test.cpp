@@ -8,19 +8,24 @@
 namespace callgate::cli {
 namespace {
 
-Result<ToolFile> recognise(std::string_view text) {
-    return recognise_tool(json::parse(text).value());
+// The only tool of a document, or why it is none.
+Result<ToolInFile> recognise(std::string_view text) {
+    auto file = read_tool_file(json::parse(text).value());
+    if (!file) return tl::unexpected(std::move(file.error()));
+    EXPECT_EQ(file->tools.size(), 1u) << text;
+    return std::move(file->tools.front().tool);
 }
 
-std::string reason_of(const Result<ToolFile>& tool) {
+std::string reason_of(const Result<ToolInFile>& tool) {
     return tool ? "" : std::string(tool.error().details.at("reason").as_string());
 }
 
-TEST(ToolFile, McpToolHasAnInputAndAnOutputSchema) {
+TEST(ToolFile, ToolsHaveTheirForm) {
     const auto tool = recognise(R"({"name": "add", "description": "Adds",
         "inputSchema": {"type": "object"}, "outputSchema": {"type": "integer"}})");
     ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::mcp);
+    EXPECT_EQ(form_word(*tool), "mcp");
+    EXPECT_EQ(form_words(*tool), "MCP tool");
     EXPECT_EQ(tool->name, "add");
     EXPECT_EQ(tool->description, "Adds");
     EXPECT_EQ(tool->input.place, "/inputSchema");
@@ -30,59 +35,22 @@ TEST(ToolFile, McpToolHasAnInputAndAnOutputSchema) {
     EXPECT_TRUE(tool->notes.empty());
 }
 
-TEST(ToolFile, OpenAiToolIsUnwrapped) {
-    const auto tool = recognise(R"({"type": "function", "function": {"name": "add",
-        "parameters": {"type": "object", "required": ["a"]}}})");
-    ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::openai);
-    EXPECT_EQ(tool->name, "add");
-    EXPECT_EQ(tool->input.place, "/function/parameters");
-    EXPECT_TRUE(tool->input.schema.as_object().contains("required"));
-}
-
-TEST(ToolFile, OpenAiToolMayBeFlat) {
-    const auto tool = recognise(R"({"type": "function", "name": "add", "parameters": {"type": "object"}})");
-    ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::openai_flat);
-    EXPECT_EQ(tool->input.place, "/parameters");
-}
-
-TEST(ToolFile, OpenAiToolWithoutParametersTakesNone) {
-    for (const auto* text : {R"({"type": "function", "name": "now"})",
-                             R"({"type": "function", "name": "now", "parameters": null})",
-                             R"({"type": "function", "function": {"name": "now"}})"}) {
-        const auto tool = recognise(text);
-        ASSERT_TRUE(tool) << text;
-        EXPECT_TRUE(tool->input.schema.at("properties").as_object().empty()) << text;
-    }
-}
-
-TEST(ToolFile, FunctionDeclarationNeedsNoType) {
-    const auto tool = recognise(R"({"name": "add", "parameters": {"type": "object"}})");
-    ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::function);
-}
-
-TEST(ToolFile, AnthropicTool) {
-    const auto tool = recognise(R"({"name": "add", "input_schema": {"type": "object"}})");
-    ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::anthropic);
-    EXPECT_EQ(tool->input.place, "/input_schema");
-}
-
-TEST(ToolFile, BedrockToolIsUnwrappedTwice) {
-    const auto tool =
-        recognise(R"({"toolSpec": {"name": "add", "inputSchema": {"json": {"type": "object"}}}})");
-    ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::bedrock);
-    EXPECT_EQ(tool->input.place, "/toolSpec/inputSchema/json");
-    EXPECT_EQ(tool->input.schema.at("type"), "object");
+TEST(ToolFile, ListsHaveAllOfTheirTools) {
+    const auto file = read_tool_file(
+        json::parse(R"({"result": {"tools": [{"name": "a", "inputSchema": {}}, 7], "nextCursor": "2"}})").value());
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(file->is_list);
+    ASSERT_EQ(file->tools.size(), 2u);
+    EXPECT_EQ(file->tools[0].tool->input.place, "/result/tools/0/inputSchema");
+    EXPECT_EQ(file->tools[1].place, "/result/tools/1");
+    EXPECT_FALSE(file->tools[1].tool);
+    EXPECT_EQ(file->notes.size(), 1u);  // it goes on
 }
 
 TEST(ToolFile, BareSchemaIsCalledByItsTitle) {
     const auto tool = recognise(R"({"title": "Address", "type": "object"})");
     ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::bare_schema);
+    EXPECT_EQ(form_word(*tool), "bare_schema");
     EXPECT_EQ(tool->name, "Address");
     EXPECT_EQ(tool->input.place, "");
 }
@@ -91,14 +59,14 @@ TEST(ToolFile, BooleansAndTheEmptyObjectAreSchemas) {
     for (const auto* text : {"true", "false", "{}"}) {
         const auto tool = recognise(text);
         ASSERT_TRUE(tool) << text;
-        EXPECT_EQ(tool->form, ToolForm::bare_schema);
+        EXPECT_FALSE(tool->form);
     }
 }
 
 TEST(ToolFile, SchemaThatDescribesAToolIsStillASchema) {
     const auto tool = recognise(R"({"type": "object", "properties": {"name": true, "inputSchema": true}})");
     ASSERT_TRUE(tool);
-    EXPECT_EQ(tool->form, ToolForm::bare_schema);
+    EXPECT_FALSE(tool->form);
 }
 
 TEST(ToolFile, WhatIsNeitherIsRefusedInsteadOfAcceptingEverything) {
@@ -109,33 +77,15 @@ TEST(ToolFile, WhatIsNeitherIsRefusedInsteadOfAcceptingEverything) {
 }
 
 TEST(ToolFile, AnythingCanBeForcedToBeASchema) {
-    const ToolFile tool = as_bare_schema(json::parse(R"({"name": "add", "inputSchema": {}})").value());
-    EXPECT_EQ(tool.form, ToolForm::bare_schema);
+    const ToolInFile tool = as_bare_schema(json::parse(R"({"name": "add", "inputSchema": {}})").value());
+    EXPECT_FALSE(tool.form);
     EXPECT_TRUE(tool.input.schema.as_object().contains("inputSchema"));
 }
 
-TEST(ToolFile, ListsOfToolsAreRefusedWithAdvice) {
-    EXPECT_EQ(reason_of(recognise("[]")), "tool_list");
-    EXPECT_EQ(reason_of(recognise(R"({"tools": []})")), "tool_list");
-}
-
-TEST(ToolFile, BrokenToolsSayWhatIsMissing) {
-    const auto expect_message = [](std::string_view text, std::string_view part) {
-        const auto tool = recognise(text);
-        ASSERT_FALSE(tool) << text;
-        EXPECT_EQ(reason_of(tool), "bad_tool") << text;
-        EXPECT_NE(tool.error().message.find(part), std::string::npos) << tool.error().message;
-    };
-    expect_message(R"({"inputSchema": {}})", "no 'name'");
-    expect_message(R"({"name": 7, "inputSchema": {}})", "no 'name'");
-    expect_message(R"({"name": "a", "inputSchema": null})", "no 'inputSchema'");
-    expect_message(R"({"name": "a", "inputSchema": "string"})", "'inputSchema' is no JSON Schema");
-    expect_message(R"({"name": "a", "inputSchema": {}, "outputSchema": 1})",
-                   "'outputSchema' is no JSON Schema");
-    expect_message(R"({"name": "a", "input_schema": []})", "'input_schema' is no JSON Schema");
-    expect_message(R"({"type": "function", "function": []})", "'function' is no object");
-    expect_message(R"({"type": "function", "function": {}})", "no 'name'");
-    expect_message(R"({"toolSpec": {"name": "a", "inputSchema": {"type": "object"}}})", "no 'json'");
+TEST(ToolFile, BrokenToolsAreNotTakenForSchemas) {
+    for (const auto* text : {R"({"inputSchema": {}})", R"({"name": "a", "inputSchema": "string"})",
+                             R"({"type": "function", "function": {}})"})
+        EXPECT_EQ(reason_of(recognise(text)), "bad_tool") << text;
 }
 
 TEST(ToolFile, ARootThatIsNoObjectIsNoted) {

@@ -47,7 +47,7 @@ std::string heading(const ValidateReport& report, const Style& style) {
                               report.truncated ? "more than " : "", count, count == 1 ? "" : "s");
     }
     const std::string about =
-        fmt::format("{}, JSON Schema {}", describe(report.tool->form), dialect_name(*report.dialect));
+        fmt::format("{}, JSON Schema {}", form_words(*report.tool), dialect_name(*report.dialect));
     return fmt::format("{} {}: {}\n  {}\n", valid ? style.green("✓") : style.red("✗"),
                        style.bold(shown_name(report)), valid ? style.green(verdict) : style.red(verdict),
                        style.dim(about));
@@ -90,7 +90,7 @@ std::string coercion_lines(const std::vector<schema::Coercion>& coercions, const
 }
 
 std::string summary(const ValidateReport& report, const Style& style) {
-    const ToolFile& tool = *report.tool;
+    const ToolInFile& tool = *report.tool;
     const std::vector<ParameterSummary> parameters = summarize_parameters(tool.input.schema);
     std::string out;
     if (!tool.description.empty()) {
@@ -129,7 +129,7 @@ Value to_json(const ValidateReport& report) {
     Object out = {{"valid", report.outcome == ValidateOutcome::valid}, {"tool", nullptr}, {"form", nullptr}};
     if (report.tool) {
         if (!report.tool->name.empty()) out["tool"] = report.tool->name;
-        out["form"] = to_string(report.tool->form);
+        out["form"] = form_word(*report.tool);
     }
     out["dialect"] = report.dialect ? Value(dialect_name(*report.dialect)) : Value();
     Array violations;
@@ -153,6 +153,7 @@ Value to_json(const ValidateReport& report) {
         Array tools;
         for (const ValidateReport& one : report.each) tools.push_back(to_json(one));
         out["tools"] = std::move(tools);
+        out["notes"] = Array(report.notes.begin(), report.notes.end());
     } else if (report.outcome == ValidateOutcome::valid && !report.has_arguments && report.tool) {
         const auto found = summarize_parameters(report.tool->input.schema);
         Array parameters;
@@ -180,6 +181,7 @@ std::string to_text(const ValidateReport& report, const Style& style) {
         for (const ValidateReport& one : report.each)
             out += one.error ? indented(clipped(one.error->message, kLongestSentence), 2, style)
                              : heading(one, style);
+        for (const std::string& note : report.notes) out += indented("note: " + printable(note), 2, style);
         return out;
     }
     if (report.error) return error_text(*report.error, report.excerpt, style);

@@ -25,7 +25,7 @@ enum class ValidateOutcome : std::uint8_t { valid = 0, invalid = 1, unusable = 2
 struct ValidateReport {
     ValidateOutcome outcome = ValidateOutcome::unusable;
     std::string tool_path;
-    std::optional<ToolFile> tool;
+    std::optional<ToolInFile> tool;
     std::optional<schema::Dialect> dialect;
     bool has_arguments = false;
     std::vector<schema::Violation> violations;
@@ -35,13 +35,15 @@ struct ValidateReport {
     std::optional<Error> error;        ///< set exactly when the outcome is unusable
     std::optional<Excerpt> excerpt;    ///< of the text the error speaks of
     std::vector<ValidateReport> each;  ///< of a list of tools without a call: one for each
+    std::vector<std::string> notes;    ///< about such a list as a whole
 };
 
 /// "2020-12", "2019-09", "draft-07": as --draft takes them.
 std::string_view dialect_name(schema::Dialect dialect) noexcept;
 
 /// {valid, tool, form, dialect, violations, truncated, coercions, error} and, as it applies, parameters,
-/// compact, notes (schema alone), arguments (after coercion) or tools (of a list: the same of each).
+/// compact, notes (schema alone), arguments (after coercion) or tools and notes (of a list: the
+/// same of each, and about the whole).
 Value to_json(const ValidateReport& report);
 
 /// The same members for an error that came before anything was looked at.

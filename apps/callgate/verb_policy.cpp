@@ -37,6 +37,7 @@ std::string_view name_of(PolicyFinding::What what) noexcept {
         case PolicyFinding::What::never_matches: return "never_matches";
         case PolicyFinding::What::shadowed: return "shadowed";
         case PolicyFinding::What::uncovered_tool: return "uncovered_tool";
+        case PolicyFinding::What::undeclared_tool: return "undeclared_tool";
         case PolicyFinding::What::unknown_tool: break;
     }
     return "unknown_tool";
@@ -47,6 +48,7 @@ std::string_view words(PolicyFinding::What what) noexcept {
         case PolicyFinding::What::never_matches: return "never matches";
         case PolicyFinding::What::shadowed: return "shadowed";
         case PolicyFinding::What::uncovered_tool: return "uncovered tool";
+        case PolicyFinding::What::undeclared_tool: return "undeclared tool";
         case PolicyFinding::What::unknown_tool: break;
     }
     return "unknown tool";

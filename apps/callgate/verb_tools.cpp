@@ -10,7 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <callgate/definitions.h>
 #include <callgate/registry.h>
+
+#include "base/try.h"
 
 #include "demo_tools.h"
 #include "error_report.h"
@@ -23,6 +26,7 @@ namespace {
 
 struct CommandLine {
     std::optional<std::string> scopes;
+    std::string format;
     bool json = false;
     std::string color = "auto";
 };
@@ -82,6 +86,17 @@ std::string in_table(const std::vector<DemoTool>& tools, const Style& style) {
     return table(rows, style);
 }
 
+// Always JSON: it is for a request.
+Result<void> print_in_form(const std::vector<DemoTool>& tools, std::string_view word, const Console& console) {
+    std::vector<ToolDefinition> definitions;
+    for (const DemoTool& demo : tools) definitions.push_back(demo.tool.definition);
+    const DefinitionForm form = definition_form_from_string(word).value_or(DefinitionForm::bare);
+    CALLGATE_TRY_ASSIGN(const WrittenDefinition written, write_definitions(definitions, form));
+    console.out << json::write_pretty(written.document) << '\n';
+    for (const std::string& note : written.notes) console.err << "note: " << note << '\n';
+    return {};
+}
+
 int run(const CommandLine& line, const Console& console) {
     std::vector<DemoTool> tools = demo_tools();
     if (line.scopes) {
@@ -97,7 +112,12 @@ int run(const CommandLine& line, const Console& console) {
         std::erase_if(tools,
                       [&](const DemoTool& demo) { return !visible.contains(demo.tool.definition.name); });
     }
-    if (line.json) {
+    if (!line.format.empty()) {
+        if (auto printed = print_in_form(tools, line.format, console); !printed) {
+            print_error(printed.error(), std::nullopt, line.json, color_mode(line.color), console);
+            return kUnusable;
+        }
+    } else if (line.json) {
         Array list;
         for (const DemoTool& demo : tools) list.push_back(json_of(demo));
         console.out << json::write_pretty(Object{{"tools", std::move(list)}}) << '\n';
@@ -114,10 +134,16 @@ void add_tools(Verb& program, const Console& console) {
     Verb& verb = program.add("tools", "the built-in demo set, to try the runtime on");
     verb.option("--scopes", "A,B", "only what a caller sees who was granted these scopes; \"\" for none",
                 line->scopes);
+    verb.option("--format", "FORM",
+                "the definitions as a request takes them: mcp, openai (Chat Completions), responses, "
+                "anthropic, gemini, bedrock, or bare",
+                line->format)
+        .one_of({"mcp", "openai", "responses", "anthropic", "gemini", "bedrock", "bare"});
     add_output_options(verb, line->json, line->color);
     verb.exits(0, "listed").exits(2, "wrong usage");
     verb.example("callgate tools")
         .example("callgate tools --scopes notes")
+        .example("callgate tools --format anthropic")
         .example("callgate tools --json | jq -r '.tools[].compact'");
     verb.runs([line, &console] { return run(*line, console); });
 }

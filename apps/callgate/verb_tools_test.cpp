@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <callgate/definitions.h>
 #include <callgate/json.h>
+#include <callgate/registry.h>
 
 #include "demo_tools.h"
 #include "program.h"
@@ -51,6 +53,22 @@ TEST(VerbTools, JsonHasTheSameAndTheSchema) {
         EXPECT_FALSE(tool.at("shows").as_string().empty());
         EXPECT_FALSE(tool.at("description").as_string().empty());
     }
+}
+
+TEST(VerbTools, FormatsAreReadBackAsTheSameTools) {
+    for (const char* const form : {"mcp", "openai", "responses", "anthropic", "gemini", "bedrock", "bare"}) {
+        const auto read = read_definitions(json::parse(listed({"--format", form})).value());
+        ASSERT_TRUE(read) << form << ": " << read.error().message;
+        ASSERT_EQ(read->size(), demo_tools().size()) << form;
+        for (std::size_t i = 0; i < read->size(); ++i)
+            EXPECT_EQ((*read)[i].to_json(), demo_tools()[i].tool.definition.to_json()) << form;
+    }
+}
+
+TEST(VerbTools, NoneOfThemIsUndeclared) {
+    Registry registry;
+    ASSERT_TRUE(add_demo_tools(registry));
+    EXPECT_THAT(registry.undeclared(), testing::IsEmpty());
 }
 
 TEST(VerbTools, ScopesListWhatSuchACallerIsShown) {

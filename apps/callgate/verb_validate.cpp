@@ -42,10 +42,11 @@ private:
                         {{"reason", "usage"}});
         CALLGATE_TRY(read_resources());
         CALLGATE_TRY_ASSIGN(const Value document, read_schema_file(options_.tool));
-        const Array* const list = options_.bare_schema ? nullptr : tools_in(document);
-        if (list != nullptr && !report_.has_arguments) return check_each(*list);
-        if (report_.has_arguments) CALLGATE_TRY(read_arguments(list != nullptr));
-        CALLGATE_TRY_ASSIGN(report_.tool, list != nullptr ? named_tool(*list) : one_tool(document));
+        CALLGATE_TRY_ASSIGN(ToolFile file, tools_in(document));
+        if (file.is_list && !report_.has_arguments) return check_each(std::move(file));
+        if (report_.has_arguments) CALLGATE_TRY(read_arguments(file.is_list));
+        CALLGATE_TRY_ASSIGN(report_.tool, file.is_list ? named_tool(std::move(file.tools))
+                                                       : one_tool(std::move(file.tools.front())));
         return check_tool();
     }
 
@@ -69,91 +70,92 @@ private:
                              schema::Limits().max_schema_nodes * 2);
     }
 
-    // The tools, if the document is a list of them: bare, as {"tools": […]}, or a tools/list answer.
-    static const Array* tools_in(const Value& document) {
-        if (const Array* const list = document.if_array()) return list;
-        const Object* object = document.if_object();
-        if (object == nullptr) return nullptr;
-        if (const Value* const result = object->if_contains("result");
-            result != nullptr && result->is_object())
-            object = &result->get_object();
-        const Value* const tools = object->if_contains("tools");
-        return tools == nullptr ? nullptr : tools->if_array();
+    Result<ToolFile> tools_in(const Value& document) const {
+        if (options_.bare_schema) {
+            ToolFile file;
+            file.tools.push_back({"", as_bare_schema(document)});
+            return file;
+        }
+        DefinitionLimits limits;
+        limits.max_depth = kToolDepth;
+        limits.max_bytes = options_.limits.max_bytes;
+        auto file = read_tool_file(document, limits);
+        if (!file) return about_tool(std::move(file.error()));
+        return file;
     }
 
-    Result<ToolFile> one_tool(const Value& document) {
+    tl::unexpected<Error> about_tool(Error error) const {
+        error.details["path"] = options_.tool;
+        return about(std::move(error), input_name(options_.tool));
+    }
+
+    Result<ToolInFile> one_tool(FoundTool found) {
         if (options_.whole_call && options_.bare_schema)
             return fail(ErrorCode::config_error, "A bare schema has no name that a call could name.",
                         {{"reason", "usage"}});
-        auto tool =
-            options_.bare_schema ? Result<ToolFile>(as_bare_schema(document)) : recognise_tool(document);
-        if (tool && options_.whole_call && tool->name != call_name_)
-            return about(Error(ErrorCode::config_error,
-                               fmt::format("it calls '{}', and the tool is '{}'.", call_name_, tool->name),
-                               {{"reason", "other_tool"}}),
-                         input_name(options_.arguments));
-        if (tool) return tool;
-        tool.error().details["path"] = options_.tool;
-        return about(std::move(tool.error()), input_name(options_.tool));
+        if (!found.tool) return about_tool(std::move(found.tool.error()));
+        if (options_.whole_call && found.tool->name != call_name_)
+            return about(
+                Error(ErrorCode::config_error,
+                      fmt::format("it calls '{}', and the tool is '{}'.", call_name_, found.tool->name),
+                      {{"reason", "other_tool"}}),
+                input_name(options_.arguments));
+        return std::move(*found.tool);
     }
 
     // The one of the list that the call names.
-    Result<ToolFile> named_tool(const Array& list) {
-        std::optional<ToolFile> found;
+    Result<ToolInFile> named_tool(std::vector<FoundTool> tools) {
+        std::optional<ToolInFile> found;
         std::vector<std::string> names;
-        for (const Value& one : list) {
-            auto tool = recognise_tool(one);
-            if (!tool) continue;  // it is not the one that is called
-            names.push_back(tool->name);
-            if (tool->name != call_name_) continue;
+        for (FoundTool& one : tools) {
+            if (!one.tool) continue;  // it is not the one that is called
+            names.push_back(one.tool->name);
+            if (one.tool->name != call_name_) continue;
             if (found)
-                return about(Error(ErrorCode::config_error,
-                                   fmt::format("Two of its tools are called '{}'.", call_name_),
-                                   {{"reason", "ambiguous_name"}, {"path", options_.tool}}),
-                             input_name(options_.tool));
-            found = std::move(*tool);
+                return about_tool(Error(ErrorCode::config_error,
+                                        fmt::format("Two of its tools are called '{}'.", call_name_),
+                                        {{"reason", "ambiguous_name"}}));
+            found = std::move(*one.tool);
         }
         if (found) return std::move(*found);
         const std::vector<std::string_view> known(names.begin(), names.end());
         const auto near = suggest_names(call_name_, known);
-        return about(Error(ErrorCode::config_error,
-                           fmt::format("None of its {} tools is called '{}'.{}", list.size(), call_name_,
-                                       near.empty() ? "" : fmt::format(" Did you mean '{}'?", near.front())),
-                           {{"reason", "unknown_tool"}, {"path", options_.tool}}),
-                     input_name(options_.tool));
+        return about_tool(
+            Error(ErrorCode::config_error,
+                  fmt::format("None of its {} tools is called '{}'.{}", tools.size(), call_name_,
+                              near.empty() ? "" : fmt::format(" Did you mean '{}'?", near.front())),
+                  {{"reason", "unknown_tool"}}));
     }
 
     // Every tool of a list by itself. It is as good as the worst of them.
-    Result<void> check_each(const Array& list) {
-        if (list.empty())
-            return about(Error(ErrorCode::config_error, "There is no tool in this list.",
-                               {{"reason", "not_a_tool"}, {"path", options_.tool}}),
-                         input_name(options_.tool));
+    Result<void> check_each(ToolFile file) {
+        if (file.tools.empty())
+            return about_tool(Error(ErrorCode::config_error, "There is no tool in this list.",
+                                    {{"reason", "not_a_tool"}}));
         ValidateReport whole = std::move(report_);
         whole.outcome = ValidateOutcome::valid;
+        whole.notes = std::move(file.notes);
         std::size_t broken = 0;
-        for (std::size_t i = 0; i < list.size(); ++i) {
+        for (FoundTool& one : file.tools) {
             report_ = ValidateReport();
-            report_.tool_path = fmt::format("{}, /{}", whole.tool_path, i);
+            report_.tool_path = fmt::format("{}, {}", whole.tool_path, one.place);
             auto checked = [&]() -> Result<void> {
-                CALLGATE_TRY_ASSIGN(report_.tool, one_tool(list[i]));
+                CALLGATE_TRY_ASSIGN(report_.tool, one_tool(std::move(one)));
                 return check_tool();
             }();
             if (!checked) {
                 ++broken;
                 report_.error = std::move(checked.error());
-                report_.error->details["place"] = fmt::format("/{}", i);
-                const std::string name = report_.tool ? report_.tool->name : std::string();
-                report_.error->message = name.empty()
-                                             ? fmt::format("tool {}: {}", i + 1, report_.error->message)
-                                             : fmt::format("{}: {}", name, report_.error->message);
+                if (report_.tool && !report_.tool->name.empty())
+                    report_.error->message =
+                        fmt::format("{}: {}", report_.tool->name, report_.error->message);
             }
             whole.each.push_back(std::move(report_));
         }
         report_ = std::move(whole);
         if (broken == 0) return {};
         return fail(ErrorCode::config_error,
-                    fmt::format("{} of {} tools cannot be used.", broken, list.size()),
+                    fmt::format("{} of {} tools cannot be used.", broken, file.tools.size()),
                     {{"reason", "bad_tools"}, {"path", options_.tool}});
     }
 
@@ -285,8 +287,8 @@ void add_validate(Verb& program, const Console& console) {
     Verb& verb = program.add("validate", "is a tool's schema sound, and would this call be accepted?");
     verb.usage("[options] TOOL.json [ARGS.json | -]");
     verb.argument("TOOL.json",
-                  "a tool definition: MCP, OpenAI, Anthropic, Bedrock, or a bare JSON Schema; or a list of "
-                  "them, such as the answer to tools/list",
+                  "a tool definition: MCP, OpenAI, Anthropic, Gemini, Bedrock, or a bare JSON Schema; or a "
+                  "list of them, such as the answer to tools/list",
                   options.tool)
         .required()
         .completed_by(Completes::file);

@@ -4,6 +4,7 @@
 #include <callgate/approvals.h>
 #include <callgate/args.h>
 #include <callgate/context.h>
+#include <callgate/definitions.h>
 #include <callgate/error.h>
 #include <callgate/exceptions.h>
 #include <callgate/json.h>

@@ -120,9 +120,10 @@ struct Grant {
     Grant() = default;
 };
 
-/// What the linter found: a rule that can never decide, or a tool that no rule covers.
+/// What the linter found: a rule that can never decide, a tool that no rule covers, or one about which nobody
+/// said what it risks or does (RegisteredTool::undeclared).
 struct PolicyFinding {
-    enum class What : std::uint8_t { never_matches, shadowed, uncovered_tool, unknown_tool };
+    enum class What : std::uint8_t { never_matches, shadowed, uncovered_tool, unknown_tool, undeclared_tool };
     What what;
     std::string subject;  ///< rule id or tool name
     std::string message;

@@ -43,6 +43,9 @@ struct RegisteredTool {
     ToolHealth health;
     bool quarantined = false;
     bool silenced = false;
+    /// A native tool, or an action of one, about which nobody said what it risks or what repeating it would
+    /// do: it runs as `low` and `unsafe`.
+    bool undeclared = false;
 };
 
 enum class IfPresent : std::uint8_t { refuse, replace };
@@ -52,6 +55,7 @@ struct RegistryChange {
     enum class What : std::uint8_t { added, replaced, removed, health, cleared };
     What what;
     std::string name;
+    bool undeclared = false;  ///< added, replaced: as RegisteredTool says
 };
 
 class ToolEntry;
@@ -92,6 +96,9 @@ public:
     std::vector<RegisteredTool> list() const;
     std::vector<RegisteredTool> list(ToolKind kind) const;
     std::vector<RegisteredTool> list_healthy() const;
+    /// The names of tools that are undeclared (RegisteredTool), in order: what a host looks at after it has
+    /// registered its tools. `policy lint` reports the same.
+    std::vector<std::string> undeclared() const;
 
     /// Every registered tool's definition, in name order.
     std::vector<ToolDefinition> definitions() const;

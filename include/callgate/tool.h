@@ -41,6 +41,23 @@ enum class EffectClass : std::uint8_t {
 std::string_view to_string(EffectClass effect) noexcept;
 std::optional<EffectClass> effect_class_from_string(std::string_view text) noexcept;
 
+/// An effect class that knows whether somebody chose it; until then it is `unsafe`.
+class EffectChoice {
+public:
+    constexpr EffectChoice() noexcept = default;
+    constexpr EffectChoice& operator=(EffectClass chosen) noexcept {
+        class_ = chosen;
+        declared_ = true;
+        return *this;
+    }
+    constexpr operator EffectClass() const noexcept { return class_; }
+    constexpr bool declared() const noexcept { return declared_; }
+
+private:
+    EffectClass class_ = EffectClass::unsafe;
+    bool declared_ = false;
+};
+
 enum class Risk : std::uint8_t { low, medium, high, critical };
 std::string_view to_string(Risk risk) noexcept;
 std::optional<Risk> risk_from_string(std::string_view text) noexcept;
@@ -121,7 +138,7 @@ struct Contract {
     std::string server;                                 ///< the provider's own id, "" for native
     std::optional<Risk> risk;                           ///< default: low for native, high for all others
     std::map<std::string, Risk, std::less<>> risk_map;  ///< by action
-    EffectClass effect = EffectClass::unsafe;
+    EffectChoice effect;                                ///< default: unsafe
     std::map<std::string, EffectClass, std::less<>> effect_map;
     std::optional<std::chrono::milliseconds> timeout;
     RetryPolicy retry;

@@ -69,6 +69,12 @@ public:
             if (std::ranges::any_of(policy_.deciding(), speaks)) continue;
             add(What::uncovered_tool, tool->name(), "No rule decides about this tool; the matrix does.");
         }
+        for (const auto& tool : tools_) {
+            if (!tool->undeclared()) continue;
+            add(What::undeclared_tool, tool->name(),
+                "Nobody declared what it risks or what repeating it would do: it runs as low and unsafe. Say "
+                "so in its contract, with risk() or effect().");
+        }
         return std::move(findings_);
     }
 

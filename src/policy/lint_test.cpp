@@ -22,9 +22,10 @@ protected:
             ToolDefinition("mail.send", "Send.",
                            json::parse(R"({"type":"object","properties":{"to":{"type":"string"}}})").value()),
             std::make_shared<NoBody>(std::vector<std::string>{}));
+        send.risk(Risk::low);
         EXPECT_TRUE(tools_.add(std::move(send)));
         EXPECT_TRUE(tools_.add(plain_tool("mail.read", contract_of(Risk::low, EffectClass::read))));
-        EXPECT_TRUE(tools_.add(plain_tool("disk", {}, {"list", "wipe"})));
+        EXPECT_TRUE(tools_.add(plain_tool("disk", contract_of(Risk::low), {"list", "wipe"})));
     }
 
     // "kind subject" of each finding; the last message is kept.
@@ -36,7 +37,7 @@ protected:
         EXPECT_TRUE(set) << set.error().message;
         std::vector<std::string> found;
         for (const PolicyFinding& finding : policy.lint(tools_)) {
-            const char* const kinds[] = {"never", "shadowed", "uncovered", "unknown"};
+            const char* const kinds[] = {"never", "shadowed", "uncovered", "unknown", "undeclared"};
             found.push_back(std::string(kinds[static_cast<int>(finding.what)]) + ' ' + finding.subject);
             message_ = finding.message;
         }
@@ -81,6 +82,15 @@ TEST_F(LintTest, ListsToolsThatNoRuleDecidesAbout) {
     Rule mail("mail", Do::allow);
     mail.tools = {"mail.*"};
     EXPECT_THAT(lint({mail, Rule("careful", Do::raise_risk)}), ElementsAre("uncovered disk"));
+}
+
+TEST_F(LintTest, ListsNativeToolsWhoseRiskAndEffectNobodyDeclared) {
+    EXPECT_TRUE(tools_.add(plain_tool("quiet")));
+    Contract far;
+    far.provider = ProviderType::mcp;
+    EXPECT_TRUE(tools_.add(plain_tool("far", far)));
+    EXPECT_THAT(lint({Rule("rest", Do::confirm)}), ElementsAre("undeclared quiet"));
+    EXPECT_THAT(message_, HasSubstr("risk() or effect()"));
 }
 
 TEST_F(LintTest, FindsNamesThatNoToolHas) {

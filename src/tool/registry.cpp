@@ -147,7 +147,8 @@ struct Registry::State {
                 in_order.erase(name);
             }
             changes.push_back(
-                {replaces ? RegistryChange::What::replaced : RegistryChange::What::added, std::string(name)});
+                {replaces ? RegistryChange::What::replaced : RegistryChange::What::added, std::string(name),
+                 entry->undeclared()});
             in_order.emplace(name, entry);
             by_name.emplace(name, std::move(entry));
         }
@@ -233,7 +234,7 @@ void Registry::clear() {
 Result<void> Registry::import_from(const Registry& other, IfPresent if_present) {
     std::vector<Entry> entries;
     for (const Entry& theirs : other.state_->entries()) {
-        auto entry = ToolEntry::make(theirs->tool(), state_->options);
+        auto entry = ToolEntry::make_again(*theirs, state_->options);
         if (!entry) return tl::unexpected(std::move(entry.error()));
         keep_restrictions(theirs->live(), (*entry)->live());
         entries.push_back(std::move(*entry));
@@ -279,6 +280,14 @@ std::vector<RegisteredTool> Registry::list_healthy() const {
     std::vector<RegisteredTool> out;
     for (const Entry& entry : state_->entries()) {
         if (entry->live().status() == HealthStatus::healthy) out.push_back(entry->describe());
+    }
+    return out;
+}
+
+std::vector<std::string> Registry::undeclared() const {
+    std::vector<std::string> out;
+    for (const Entry& entry : state_->entries()) {
+        if (entry->undeclared()) out.push_back(entry->name());
     }
     return out;
 }

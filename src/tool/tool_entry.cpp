@@ -92,6 +92,16 @@ Result<schema::Schema> compile(const ToolDefinition& definition, const Value& do
                   std::move(details));
 }
 
+// Tools of other providers are high until the operator says otherwise; a native one would run as low.
+bool nobody_declared(const Contract& contract, const std::vector<std::string>& actions) {
+    if (contract.provider != ProviderType::native || contract.risk || contract.effect.declared())
+        return false;
+    if (actions.empty()) return contract.risk_map.empty() && contract.effect_map.empty();
+    return std::ranges::any_of(actions, [&](const std::string& action) {
+        return !contract.risk_map.contains(action) && !contract.effect_map.contains(action);
+    });
+}
+
 Result<std::vector<std::string>> checked_actions(const Tool& tool) {
     std::vector<std::string> actions;
     if (tool.body) actions = tool.body->actions();
@@ -183,6 +193,7 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
         return refuse(name, "bad_contract", fault->message, {{"place", fault->place}});
 
     Contract& contract = tool.contract;
+    entry->undeclared_ = nobody_declared(contract, entry->actions_);
     if (!contract.risk) contract.risk = contract.provider == ProviderType::native ? Risk::low : Risk::high;
     if (contract.connector_id.empty()) contract.connector_id = name;
     entry->target_ = pointer(contract.target);
@@ -193,6 +204,13 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     entry->tool_ = std::move(tool);
     entry->derive();
     return entry;
+}
+
+Result<std::shared_ptr<const ToolEntry>> ToolEntry::make_again(const ToolEntry& other,
+                                                               const Registry::Options& options) {
+    Tool tool = other.tool();
+    if (other.undeclared()) tool.contract.risk.reset();  // registration had filled it in
+    return make(std::move(tool), options);
 }
 
 void ToolEntry::derive() {
@@ -260,6 +278,7 @@ RegisteredTool ToolEntry::describe() const {
     out.health = live_->health();
     out.quarantined = live_->quarantined();
     out.silenced = live_->silenced.load(std::memory_order_relaxed);
+    out.undeclared = undeclared_;
     return out;
 }
 

@@ -25,6 +25,9 @@ class ToolEntry : public std::enable_shared_from_this<ToolEntry> {
 public:
     /// All that can be checked about a tool at registration; config_error otherwise.
     static Result<std::shared_ptr<const ToolEntry>> make(Tool tool, const Registry::Options& options = {});
+    /// The same tool for another registry: what was said about it, and what was not, stays so.
+    static Result<std::shared_ptr<const ToolEntry>> make_again(const ToolEntry& other,
+                                                               const Registry::Options& options);
 
     const ToolDefinition& definition() const noexcept { return tool_.definition; }
     const Contract& contract() const noexcept { return tool_.contract; }  ///< risk and connector_id filled in
@@ -73,6 +76,9 @@ public:
     const std::optional<json::Pointer>& resource_key() const noexcept { return resource_key_; }
     const std::optional<json::Pointer>& blast_radius() const noexcept { return blast_radius_; }
 
+    /// A native tool about which nobody said what it, or one of its actions, risks and does (registry.h).
+    bool undeclared() const noexcept { return undeclared_; }
+
     LiveState& live() const noexcept { return *live_; }
     RegisteredTool describe() const;
 
@@ -98,6 +104,7 @@ private:
     RunMode mode_ = RunMode::pooled;
     bool needs_scopes_ = false;
     bool notifies_ = false;
+    bool undeclared_ = false;
     std::string_view own_name_;
 };
 

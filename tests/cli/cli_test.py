@@ -83,9 +83,10 @@ class Verdicts(CliTest):
 class ToolForms(CliTest):
     FORMS = (
         ("mcp", "MCP tool", TOOL),
-        ("openai", "OpenAI tool", {"type": "function", "function": {"name": "read", "parameters": SCHEMA}}),
-        ("openai_flat", "OpenAI tool (flat form)", {"type": "function", "name": "read", "parameters": SCHEMA}),
-        ("function", "function declaration", {"name": "read", "parameters": SCHEMA}),
+        ("openai", "OpenAI Chat tool", {"type": "function", "function": {"name": "read", "parameters": SCHEMA}}),
+        ("responses", "OpenAI Responses tool", {"type": "function", "name": "read", "parameters": SCHEMA}),
+        ("bare", "bare tool definition", {"name": "read", "parameters": SCHEMA}),
+        ("gemini", "Gemini function declaration", {"name": "read", "parametersJsonSchema": SCHEMA}),
         ("anthropic", "Anthropic tool", {"name": "read", "input_schema": SCHEMA}),
         ("bedrock", "Bedrock tool", {"toolSpec": {"name": "read", "inputSchema": {"json": SCHEMA}}}),
         ("bare_schema", "bare JSON Schema", {**SCHEMA, "title": "read"}),

@@ -1,0 +1,244 @@
+// Tool definitions in the form that somebody else reads.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <callgate/definitions.h>
+
+#include "base/try.h"
+#include "json/pointer.h"
+#include "json/size.h"
+#include "tool/definition_forms.h"
+#include "tool/tool_name.h"
+#include "tool/vendor_schema.h"
+
+namespace callgate {
+
+namespace {
+
+constexpr std::size_t kDeepestWritten = 256;
+constexpr std::size_t kUsualDescription = 1'024;  // characters; some endpoints refuse more
+constexpr std::size_t kUsualName = 64;            // older models refuse more
+
+std::size_t characters_in(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// One definition in one form.
+class DefinitionWriting {
+public:
+    DefinitionWriting(const ToolDefinition& definition, DefinitionForm form,
+                      const DefinitionWriteOptions& options)
+        : definition_(definition), layout_(layout_of(form)), options_(options) {}
+
+    Result<WrittenDefinition> write() {
+        CALLGATE_TRY(check());
+        CALLGATE_TRY_ASSIGN(Value input, input_schema());
+        Object parts;
+        if (layout_.form == DefinitionForm::responses) parts.emplace("type", "function");
+        parts.emplace("name", definition_.name);
+        write_texts(parts);
+        if (layout_.form == DefinitionForm::bedrock) input = Object{{"json", std::move(input)}};
+        parts.emplace(layout_.input, std::move(input));
+        CALLGATE_TRY(write_output(parts));
+        write_annotations(parts);
+        // OpenAI's Responses take strict for granted where it is not said.
+        if (options_.strict || layout_.form == DefinitionForm::responses)
+            parts.emplace("strict", options_.strict);
+        written_.document = wrapped(std::move(parts));
+        return std::move(written_);
+    }
+
+private:
+    tl::unexpected<Error> refuse(std::string_view reason, std::string_view place,
+                                 std::string_view what) const {
+        const std::string shown = shown_name(definition_.name);
+        const std::string at = shown_place(place);
+        return fail(ErrorCode::config_error,
+                    fmt::format("Tool \"{}\" cannot be written as {}: {}{}", shown, layout_.described,
+                                at.empty() ? "" : at + ": ", what),
+                    {{"reason", reason}, {"form", layout_.word}, {"tool", shown}, {"place", place}});
+    }
+
+    void note(std::string_view what) {
+        written_.notes.push_back(fmt::format("{}: {}", shown_name(definition_.name), what));
+    }
+
+    void left_out(std::string_view what) {
+        note(fmt::format("the form {} has no place for its {}, left out.", layout_.word, what));
+    }
+
+    Result<void> check() {
+        if (const auto fault = form_name_fault(definition_.name, layout_)) {
+            // Only recommended there.
+            if (layout_.form != DefinitionForm::mcp || definition_.name.empty())
+                return refuse("bad_name", "/name", fmt::format("its name {}.", *fault));
+            note(fmt::format("not every client takes its name, which {}.", *fault));
+        }
+        if (layout_.form == DefinitionForm::anthropic && definition_.name.size() > kUsualName)
+            note(fmt::format("its name has {} characters, and older models take {}.", definition_.name.size(),
+                             kUsualName));
+        if (options_.strict && !layout_.has_strict)
+            return refuse("not_strict", "", "this form cannot ask for strict schemas. Write it without.");
+        Value annotations(definition_.annotations);
+        const json::ParseLimits bounds(SIZE_MAX, kDeepestWritten, SIZE_MAX);
+        for (const Value* const value :
+             {&definition_.input_schema, definition_.output_schema ? &*definition_.output_schema : nullptr,
+              static_cast<const Value*>(&annotations)}) {
+            if (value != nullptr && !json::check_size(*value, bounds))
+                return refuse("too_deep", "",
+                              fmt::format("it is nested more than {} levels deep.", kDeepestWritten));
+        }
+        return {};
+    }
+
+    std::string input_place(std::string_view below) const {
+        std::string place;
+        if (!layout_.wrapper.empty()) json::append_token(place, layout_.wrapper);
+        json::append_token(place, layout_.input);
+        if (layout_.form == DefinitionForm::bedrock) json::append_token(place, "json");
+        return place + std::string(below);
+    }
+
+    Result<Value> input_schema() {
+        const Object* const given = definition_.input_schema.if_object();
+        if (given == nullptr)
+            return refuse("bad_schema", input_place(""), "the schema of its arguments is not an object.");
+        if (layout_.form == DefinitionForm::bare) return definition_.input_schema;
+        Object schema = *given;
+        CALLGATE_TRY(say_object(schema));
+        if (layout_.form == DefinitionForm::gemini) CALLGATE_TRY(drop_dialect(schema, input_place("")));
+        if (const auto fault = input_schema_fault(schema, layout_.form))
+            return refuse("bad_schema", input_place(fault->place), fault->message);
+        if (options_.strict) {
+            if (const auto fault = strict_schema_fault(schema, layout_.form))
+                return refuse("not_strict", input_place(fault->place), fault->message);
+        }
+        return Value(std::move(schema));
+    }
+
+    // All vendors want it said; arguments are always an object, so it says nothing new.
+    Result<void> say_object(Object& schema) const {
+        Value* const type = schema.if_contains("type");
+        if (type == nullptr) {
+            schema.emplace("type", "object");
+            return {};
+        }
+        if (*type == Value(Array{"object"})) *type = "object";
+        if (*type == Value("object")) return {};
+        return refuse("bad_schema", input_place("/type"),
+                      "arguments are always an object, and this schema is for something else. Say \"type\": "
+                      "\"object\".");
+    }
+
+    // Gemini refuses "$schema" and goes by 2020-12.
+    Result<void> drop_dialect(Object& schema, std::string_view place) const {
+        if (const auto fault = dialect_fault(schema))
+            return refuse("bad_schema", std::string(place) + fault->place, fault->message);
+        schema.erase("$schema");
+        return {};
+    }
+
+    void write_texts(Object& parts) {
+        if (!definition_.title.empty()) {
+            if (layout_.has_title) {
+                parts.emplace("title", definition_.title);
+            } else {
+                left_out("title");
+            }
+        }
+        // Bedrock refuses an empty one; Gemini and the bare form have it always.
+        const bool always = layout_.form == DefinitionForm::gemini || layout_.form == DefinitionForm::bare;
+        if (always || !definition_.description.empty()) parts.emplace("description", definition_.description);
+        const std::size_t length = characters_in(definition_.description);
+        if (layout_.form == DefinitionForm::openai && length > kUsualDescription)
+            note(fmt::format("its description has {} characters, and some endpoints take {}.", length,
+                             kUsualDescription));
+    }
+
+    Result<void> write_output(Object& parts) {
+        if (!definition_.output_schema) return {};
+        if (layout_.output.empty()) {
+            left_out("output schema");
+            return {};
+        }
+        Value schema = *definition_.output_schema;
+        if (layout_.form == DefinitionForm::gemini) {
+            const std::string place = fmt::format("/{}", layout_.output);
+            Object* const object = schema.if_object();
+            if (object == nullptr)
+                return refuse("bad_schema", place, "an output schema is an object there, not a boolean.");
+            CALLGATE_TRY(drop_dialect(*object, place));
+        }
+        parts.emplace(layout_.output, std::move(schema));
+        return {};
+    }
+
+    void write_annotations(Object& parts) {
+        if (definition_.annotations.empty()) return;
+        if (layout_.has_title) {
+            parts.emplace("annotations", definition_.annotations);
+        } else {
+            left_out("annotations");
+        }
+    }
+
+    Value wrapped(Object parts) const {
+        if (layout_.form == DefinitionForm::openai)
+            return Object{{"type", "function"}, {layout_.wrapper, std::move(parts)}};
+        if (!layout_.wrapper.empty()) return Object{{layout_.wrapper, std::move(parts)}};
+        return parts;
+    }
+
+    const ToolDefinition& definition_;
+    const FormLayout& layout_;
+    const DefinitionWriteOptions& options_;
+    WrittenDefinition written_;
+};
+
+}  // namespace
+
+Result<WrittenDefinition> write_definition(const ToolDefinition& definition, DefinitionForm form,
+                                           const DefinitionWriteOptions& options) {
+    return DefinitionWriting(definition, form, options).write();
+}
+
+Result<WrittenDefinition> write_definitions(const std::vector<ToolDefinition>& definitions,
+                                            DefinitionForm form, const DefinitionWriteOptions& options) {
+    if (definitions.empty() && form == DefinitionForm::bedrock)
+        return fail(ErrorCode::config_error,
+                    "Bedrock takes no list without tools. Leave 'toolConfig' out of the request.",
+                    {{"reason", "no_tools"}, {"form", to_string(form)}});
+    Array all;
+    WrittenDefinition whole;
+    std::set<std::string_view> names;
+    for (const ToolDefinition& definition : definitions) {
+        if (!names.insert(definition.name).second)
+            return fail(ErrorCode::config_error,
+                        fmt::format("Two tools are called \"{}\". Names must differ.",
+                                    shown_name(definition.name)),
+                        {{"reason", "duplicate_name"},
+                         {"form", to_string(form)},
+                         {"tool", shown_name(definition.name)}});
+        CALLGATE_TRY_ASSIGN(WrittenDefinition one, write_definition(definition, form, options));
+        all.push_back(std::move(one.document));
+        std::ranges::move(one.notes, std::back_inserter(whole.notes));
+    }
+    const bool in_tools = form == DefinitionForm::mcp || form == DefinitionForm::bedrock;
+    if (form == DefinitionForm::gemini && !all.empty()) {  // Gemini refuses an empty list of declarations
+        Value group = Object{{"functionDeclarations", std::move(all)}};
+        all = Array();
+        all.push_back(std::move(group));
+    }
+    if (in_tools) {
+        whole.document = Object{{"tools", std::move(all)}};
+    } else {
+        whole.document = std::move(all);
+    }
+    return whole;
+}
+
+}  // namespace callgate
