@@ -262,7 +262,7 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 
 .PHONY: setup
 setup: ## install the packages of every verb now
-	@tools/setup.sh build test bench clang tidy format coverage docs node
+	@tools/setup.sh build test bench clang tidy format coverage docs shells node
 	@tools/node.sh >/dev/null
 
 .PHONY: clean
