@@ -12,6 +12,8 @@ SECONDS ?= 60
 KILLS ?= 10000
 HITS ?= 4
 HOSTS ?= 3000
+PREFIX ?= /usr/local
+DESTDIR ?=
 SEED ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
@@ -35,6 +37,16 @@ run: ## build the release and show it at work
 test: ## everything that must pass: all tests under ASan+UBSan, thread tests under TSan, fuzz seeds, checks, install
 	@tools/setup.sh build test
 	@JOBS=$(JOBS) tools/test.sh asan tsan
+
+.PHONY: install
+install: ## build the release and install it under PREFIX (/usr/local); DESTDIR goes before it, for packages
+	@tools/setup.sh build
+	@$(call build,release)
+	@tools/install.sh install build/release '$(PREFIX)' '$(DESTDIR)'
+
+.PHONY: uninstall
+uninstall: ## remove what make install put under PREFIX
+	@tools/install.sh uninstall '$(PREFIX)' '$(DESTDIR)'
 
 .PHONY: times
 times: ## what make run and make test cost in CPU seconds, on a fresh clone without ccache
