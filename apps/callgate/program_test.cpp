@@ -135,6 +135,12 @@ TEST(Program, AnUnknownVerbIsCalledThat) {
         EXPECT_NE(ran.err.find("There is no such verb"), std::string::npos) << ran.err;
     }
     EXPECT_NE(run({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
+    // What there is, where nothing is near; and no word on options, which another verb may have.
+    const std::string none = run({"bogus", "--json"}).out;
+    EXPECT_NE(none.find("The verbs are validate, tools, call, "), std::string::npos) << none;
+    EXPECT_EQ(none.find("There is no option"), std::string::npos) << none;
+    EXPECT_EQ(none.find("complete,"), std::string::npos) << "it is hidden";
+    EXPECT_NE(run({"calls", "bogus"}).err.find("The verbs are list, show, resolve."), std::string::npos);
     EXPECT_NE(run({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
 }
 
@@ -149,7 +155,7 @@ TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
         EXPECT_EQ(ran.exit_code, kUnusable) << line.back();
         EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
     }
-    EXPECT_NE(run({"call", "add", "--key", ""}).err.find("--key has an empty value"), std::string::npos);
+    EXPECT_NE(run({"call", "add", "--key", ""}).err.find("--key: the value is empty"), std::string::npos);
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
