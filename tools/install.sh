@@ -2,8 +2,8 @@
 # tools/install.sh install BUILD PREFIX [DESTDIR]: install the build folder BUILD under PREFIX, as seen from DESTDIR.
 # tools/install.sh uninstall PREFIX [DESTDIR]: remove what was installed there, and nothing else.
 #
-# share/callgate/installed.txt under PREFIX names every file of the installation. Folders are removed if they are ours by
-# name and empty.
+# share/callgate/installed.txt under PREFIX names every file of the installation. What an earlier installation had and this
+# one has not is removed as well. Folders are removed if they are ours by name and empty.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
@@ -23,42 +23,57 @@ prefix=$(realpath -ms -- "$1")
 prefix=${prefix%/} # of "/"
 destdir=${2:+$(realpath -m -- "$2")}
 destdir=${destdir%/}
-list=share/callgate/installed.txt
 root=$destdir$prefix
+list=share/callgate/installed.txt
 
-if [[ $verb == install ]]; then
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
-    DESTDIR=$destdir cmake --install "$build" --prefix "${prefix:-/}" >"$log" 2>&1 || {
-        cat "$log" >&2
-        fail "nothing, or not everything, was installed under $root: see above. May you write there?"
-    }
-    # CMake's own list has the places without DESTDIR.
-    while IFS= read -r file || [[ $file ]]; do printf '%s\n' "${file#"$prefix"/}"; done <"$build/install_manifest.txt" >"$log"
-    grep -Ev '^/|(^|/)\.\.(/|$)' "$log" >/dev/null || fail "$build/install_manifest.txt names no file under $prefix"
-    { cat "$log" && echo "$list"; } | sort -u >"$root/$list"
-    echo "installed: $(grep -c . "$root/$list") files under $root"
-    exit
-fi
+# The files of the installation that is there, in $files. All of them are looked at before anything is removed.
+files=()
+read_list() {
+    [[ -f $root/$list ]] || return 1
+    mapfile -t files <"$root/$list"
+    local file
+    for file in "${files[@]}"; do
+        [[ $file && $file != /* && /$file/ != */../* ]] || fail "$root/$list is damaged: it names '$file'"
+    done
+}
 
-[[ -f $root/$list ]] || fail "nothing of Callgate is installed under ${root:-/}: there is no $root/$list"
-# All of it is looked at before anything is removed.
-mapfile -t files <"$root/$list"
-for file in "${files[@]}"; do
-    [[ $file && $file != /* && /$file/ != */../* ]] || fail "$root/$list is damaged: it names '$file'"
-done
 removed=0
-for file in "${files[@]}"; do
-    if [[ -e $root/$file || -L $root/$file ]]; then
-        rm -f -- "$root/$file"
-        removed=$((removed + 1))
-    fi
-done
-for file in "${files[@]}"; do
-    folder=${file%/*}
+remove() {
+    local folder=${1%/*}
+    [[ -e $root/$1 || -L $root/$1 ]] || return 0
+    rm -f -- "$root/$1"
+    removed=$((removed + 1))
     while [[ /$folder/ == */callgate/* ]]; do
         rmdir -- "$root/$folder" 2>/dev/null || break
         folder=${folder%/*}
     done
+}
+
+if [[ $verb == uninstall ]]; then
+    read_list || fail "nothing of Callgate is installed under ${root:-/}: there is no $root/$list"
+    for file in "${files[@]}"; do remove "$file"; done
+    echo "removed: $removed files under ${root:-/}"
+    exit
+fi
+
+read_list || true
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+DESTDIR=$destdir cmake --install "$build" --prefix "${prefix:-/}" >"$log" 2>&1 || {
+    cat "$log" >&2
+    fail "not everything was installed under ${root:-/}: see above. May you write there?"
+}
+# CMake's own list has the places without DESTDIR; its last line has no end.
+{
+    while IFS= read -r file || [[ $file ]]; do
+        [[ $file == "$prefix"/* ]] || fail "$build installs $file, which is not under ${prefix:-/}"
+        printf '%s\n' "${file#"$prefix"/}"
+    done <"$build/install_manifest.txt"
+    echo "$list"
+} | sort -u >"$log"
+for file in "${files[@]}"; do
+    grep -Fxq -- "$file" "$log" || remove "$file"
 done
-echo "removed: $removed files under $root"
+mkdir -p "$root/${list%/*}"
+cat "$log" >"$root/$list"
+echo "installed: $(grep -c . "$log") files under ${root:-/}"

@@ -64,6 +64,12 @@ mkdir -p "$work/package/opt/place/share/man/man1"
 echo mine >"$work/package/opt/place/share/man/man1/mine.1"
 (cd "$work" && "$root/tools/install.sh" install "$build" /opt/place package) || fail "the installation under DESTDIR failed"
 [[ -s $work/package/opt/place/include/callgate/callgate.h && ! -e /opt/place ]] || fail "DESTDIR was not heeded"
+# What an earlier version had goes with the next.
+mkdir -p "$work/package/opt/place/include/callgate/old"
+touch "$work/package/opt/place/include/callgate/old/gone.h"
+echo include/callgate/old/gone.h >>"$work/package/opt/place/share/callgate/installed.txt"
+"$root/tools/install.sh" install "$build" /opt/place "$work/package" || fail "installing over an installation failed"
+[[ ! -e $work/package/opt/place/include/callgate/old ]] || fail "a file of an earlier version stayed"
 "$root/tools/install.sh" uninstall /opt/place "$work/package" || fail "uninstall failed"
 [[ $(cd "$work/package" && find . -type f -o -type l) == ./opt/place/share/man/man1/mine.1 ]] ||
     fail "uninstall left something, or removed what is not ours: $(find "$work/package" -type f)"
