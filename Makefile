@@ -12,6 +12,8 @@ SECONDS ?= 60
 KILLS ?= 10000
 HITS ?= 4
 HOSTS ?= 3000
+PREFIX ?= /usr/local
+DESTDIR ?=
 SEED ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
@@ -35,6 +37,16 @@ run: ## build the release and show it at work
 test: ## everything that must pass: all tests under ASan+UBSan, thread tests under TSan, fuzz seeds, checks, install
 	@tools/setup.sh build test
 	@JOBS=$(JOBS) tools/test.sh asan tsan
+
+.PHONY: install
+install: ## build the release and install it under PREFIX (/usr/local); DESTDIR goes before it, for packages
+	@tools/setup.sh build
+	@$(call build,release)
+	@tools/install.sh install build/release '$(PREFIX)' '$(DESTDIR)'
+
+.PHONY: uninstall
+uninstall: ## remove what make install put under PREFIX
+	@tools/install.sh uninstall '$(PREFIX)' '$(DESTDIR)'
 
 .PHONY: times
 times: ## what make run and make test cost in CPU seconds, on a fresh clone without ccache
@@ -169,14 +181,14 @@ bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and
 .PHONY: docs
 docs: ## every snippet of the pages compiled and run, every link followed, the API reference in build/docs/html
 	@tools/setup.sh build test docs
-	@$(call build,dev,--target callgate_cli docs_snippets)
-	@tools/docs/docs.sh build/dev/bin/callgate build/dev/bin/docs_snippets
+	@$(call build,quick,--target callgate_cli docs_snippets)
+	@tools/docs/docs.sh build/quick/bin/callgate build/quick/bin/docs_snippets
 
 .PHONY: picture
 picture: ## write docs/picture.svg from what the program prints now
 	@tools/setup.sh build test
-	@$(call build,dev,--target callgate_cli)
-	@tools/docs/picture.py --callgate build/dev/bin/callgate --write
+	@$(call build,quick,--target callgate_cli)
+	@tools/docs/picture.py --callgate build/quick/bin/callgate --write
 
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
@@ -186,8 +198,8 @@ measured: ## run the verbs that measure, and write docs/measured.md from their R
 .PHONY: walk
 walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)
 	@tools/setup.sh build test
-	@$(call build,dev,--target walk)
-	@tests/walk/run.py build/dev/bin/walk $(if $(WRITE),--write)
+	@$(call build,quick,--target walk)
+	@tests/walk/run.py build/quick/bin/walk $(if $(WRITE),--write)
 
 .PHONY: newcomer
 newcomer: ## the guides followed on a clone: install, build against it, every program, every verb at 80 columns
@@ -237,6 +249,7 @@ coverage: ## line and branch coverage of the tests, as a table and in build/cove
 
 .PHONY: soak
 soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, differential, benches, both compilers, tidy
+	@tools/setup.sh shells
 	@$(MAKE) test
 	@$(MAKE) asan-full
 	@$(MAKE) clang
@@ -262,7 +275,7 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 
 .PHONY: setup
 setup: ## install the packages of every verb now
-	@tools/setup.sh build test bench clang tidy format coverage docs node
+	@tools/setup.sh build test bench clang tidy format coverage docs shells node
 	@tools/node.sh >/dev/null
 
 .PHONY: clean

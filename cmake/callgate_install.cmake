@@ -1,4 +1,5 @@
-# What `cmake --install` lays down: the library, include/callgate, the CMake package and callgate.pc.
+# What `cmake --install` lays down: the library, include/callgate, the CMake package, callgate.pc, licence and the schema
+# of policies; with the program, its man pages and completion. tests/install/run.sh has the whole list.
 include(CMakePackageConfigHelpers)
 
 set(callgate_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/callgate)
@@ -25,3 +26,19 @@ endif()
 file(RELATIVE_PATH callgate_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/callgate.pc.in ${PROJECT_BINARY_DIR}/callgate.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/callgate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/policy.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/callgate)
+
+# callgate_install_texts(TARGET): the program's man pages and completion, as it tells them itself once it is built.
+function(callgate_install_texts program)
+  set(texts ${PROJECT_BINARY_DIR}/texts)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/callgate_texts.cmake)
+  add_custom_command(OUTPUT ${texts}.stamp
+    COMMAND ${CMAKE_COMMAND} -DCALLGATE=$<TARGET_FILE:${program}> -DTO=${texts} -P ${script}
+    COMMAND ${CMAKE_COMMAND} -E touch ${texts}.stamp
+    DEPENDS ${program} ${script}
+    COMMENT "Writing the man pages and completion")
+  add_custom_target(callgate_texts ALL DEPENDS ${texts}.stamp)
+  install(DIRECTORY ${texts}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+endfunction()

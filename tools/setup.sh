@@ -16,6 +16,7 @@ declare -A packages=(
     [format]="clang-format-19"
     [coverage]="gcovr"
     [docs]="doxygen"
+    [shells]="zsh fish groff-base mandoc"
     [node]="nodejs npm"
 )
 

@@ -26,6 +26,17 @@ bool is_under(const Verb& verb, std::string_view group) {
     return false;
 }
 
+bool is_no_option(const std::string& word) {
+    return !word.starts_with('-');
+}
+
+std::string names_below(const Verb& group) {
+    std::vector<std::string_view> names;
+    for (const Verb& one : group.verbs())
+        if (!one.is_hidden()) names.emplace_back(one.name());
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 // The option or verb that an unknown word may have meant.
 std::optional<std::string> meant(const Verb& verb, const std::vector<std::string>& unknown) {
     std::vector<std::string> known;
@@ -46,7 +57,11 @@ std::optional<std::string> meant(const Verb& verb, const std::vector<std::string
 Error wrong_usage(const Verb& verb, std::string_view problem, const std::vector<std::string>& unknown) {
     while (problem.ends_with('.') || problem.ends_with('\n')) problem.remove_suffix(1);
     std::string message = fmt::format("{}.", problem);
-    if (const auto near = meant(verb, unknown)) message += fmt::format(" Did you mean {}?", *near);
+    if (const auto near = meant(verb, unknown)) {
+        message += fmt::format(" Did you mean {}?", *near);
+    } else if (verb.is_group() && std::ranges::any_of(unknown, is_no_option)) {
+        message += fmt::format(" The verbs are {}.", names_below(verb));
+    }
     return Error(ErrorCode::config_error, fmt::format("{} See {} --help.", message, verb.command()),
                  {{"reason", "usage"}});
 }
@@ -64,7 +79,9 @@ std::string unexpected(const Verb& verb, const std::vector<std::string>& left_ov
         }
     }
     std::string said;
-    if (!names.empty()) said = fmt::format("There is no option {} here. ", names);
+    // Behind a verb that there is none of, nobody knows which options there are.
+    if (!names.empty() && !(verb.is_group() && hidden != 0))
+        said = fmt::format("There is no option {} here. ", names);
     if (hidden != 0 && verb.is_group()) {
         said += "There is no such verb (it is not repeated here: it might be secret). ";
     } else if (hidden != 0) {
@@ -165,9 +182,9 @@ private:
         }
         if (option.is_size) one->transform(CLI::AsSizeValue(false));
         if (!option.may_be_empty)
-            one->check([name = option.all_names().back()](const std::string& value) {
-                return value.empty() ? fmt::format("{} has an empty value: leave it out, or give one", name)
-                                     : std::string();
+            one->check([](const std::string& value) {
+                return std::string(value.empty() ? "the value is empty; leave the option out, or give one"
+                                                 : "");
             });
         return one;
     }
@@ -191,9 +208,7 @@ private:
                     return wrong_usage(verb, unexpected(verb, words), left_over);
         }
         if (verb.is_group()) {
-            std::vector<std::string> names;
-            for (const Verb& one : verb.verbs()) names.push_back(one.name());
-            return wrong_usage(verb, fmt::format("Say which: {}", fmt::join(names, ", ")), left_over);
+            return wrong_usage(verb, fmt::format("Say which: {}", names_below(verb)), {});
         }
         const bool repeats = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;

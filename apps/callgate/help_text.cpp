@@ -80,6 +80,10 @@ std::string help_text(const Verb& verb) {
         for (const Verb::Exit& one : verb.exit_codes())
             out += entry(std::to_string(one.code), one.meaning, one.code < 10 ? 5 : 7);
     }
+    if (!verb.variables().empty()) {
+        out += "\nEnvironment\n";
+        for (const Verb::Variable& one : verb.variables()) out += entry(one.name, one.meaning, kOptionColumn);
+    }
     if (!verb.examples().empty()) {
         out += "\nExamples\n";
         for (const std::string& example : verb.examples()) out += fmt::format("  {}\n", example);

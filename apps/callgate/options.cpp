@@ -94,6 +94,11 @@ Verb& Verb::exits(int code, std::string meaning) {
     return *this;
 }
 
+Verb& Verb::variable(std::string name, std::string meaning) {
+    variables_.push_back({std::move(name), std::move(meaning)});
+    return *this;
+}
+
 Verb& Verb::example(std::string lines) {
     examples_.push_back(std::move(lines));
     return *this;

@@ -88,6 +88,8 @@ public:
         return add_option(std::move(name), {}, std::move(help), &target);
     }
     Verb& exits(int code, std::string meaning);
+    /// A variable of the environment that it reads.
+    Verb& variable(std::string name, std::string meaning);
     /// Lines of a shell; further ones begin with six spaces.
     Verb& example(std::string lines);
 
@@ -119,8 +121,13 @@ public:
         int code = 0;
         std::string meaning;
     };
+    struct Variable {
+        std::string name;
+        std::string meaning;
+    };
     const std::vector<Part>& parts() const noexcept { return parts_; }
     const std::vector<Exit>& exit_codes() const noexcept { return exits_; }
+    const std::vector<Variable>& variables() const noexcept { return variables_; }
     const std::vector<std::string>& examples() const noexcept { return examples_; }
 
 private:
@@ -134,6 +141,7 @@ private:
     std::vector<std::string> usage_;
     std::vector<Part> parts_;
     std::vector<Exit> exits_;
+    std::vector<Variable> variables_;
     std::vector<std::string> examples_;
     std::function<int()> run_;
     bool hidden_ = false;

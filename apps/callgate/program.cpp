@@ -15,6 +15,7 @@
 #include "verb_audit.h"
 #include "verb_call.h"
 #include "verb_calls.h"
+#include "verb_completion.h"
 #include "verb_help.h"
 #include "verb_ledger.h"
 #include "verb_operator.h"
@@ -53,7 +54,17 @@ std::unique_ptr<Verb> make_program(const Console& console) {
     add_calls(*program, console);
     add_audit(*program, console);
     add_ledger(*program, console);
+    add_completion(*program, console);
     add_help(*program, console);
+    program->exits(0, "done, or yes")
+        .exits(1, "no, or it was refused")
+        .exits(2, "wrong usage, or it could not be done at all; some verbs have more, in their help");
+    program->variable("CALLGATE_LEDGER", "where the ledger is, where --ledger does not say")
+        .variable("XDG_STATE_HOME", "where a ledger is made by default; else ~/.local/state")
+        .variable("XDG_CONFIG_HOME", "where your operator key is; else ~/.config")
+        .variable("CALLGATE_SECRETS", "the file of the secrets, where --file does not say")
+        .variable("NO_COLOR", "set to anything: no colours")
+        .variable("COLUMNS", "how wide a terminal is that does not say");
     program->example("callgate validate send_mail.json")
         .example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")
         .example("callgate help approvals approve");

@@ -9,6 +9,7 @@
 #include "command_line.h"
 #include "error_report.h"
 #include "help_text.h"
+#include "man_page.h"
 #include "options.h"
 #include "program.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct CommandLine {
     std::vector<std::string> verb;
+    bool man = false;
     bool json = false;
 };
 
@@ -27,7 +29,7 @@ int help(const Verb& program, const CommandLine& line, const Console& console) {
         print_error(verb.error(), std::nullopt, false, ColorMode::automatic, console);
         return kUnusable;
     }
-    console.out << help_text(**verb);
+    console.out << (line.man ? man_page(**verb) : help_text(**verb));
     return 0;
 }
 
@@ -47,8 +49,11 @@ void add_help(Verb& program, const Console& console) {
     Verb& helping = program.add("help", "this text, or that of a verb");
     helping.argument("VERB", "whose help: callgate help approvals list", line->verb)
         .completed_by(Completes::verb);
+    helping.flag("--man", "its man page, as roff; those below a verb are on that verb's page", line->man);
     helping.exits(0, "shown").exits(2, "there is no such verb");
-    helping.example("callgate help").example("callgate help calls resolve");
+    helping.example("callgate help")
+        .example("callgate help calls resolve")
+        .example("callgate help --man calls | man -l -");
     helping.runs([line, &program, &console] { return help(program, *line, console); });
 
     Verb& telling = program.add("version", "which version this is");

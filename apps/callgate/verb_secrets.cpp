@@ -15,6 +15,7 @@
 #include <callgate/secret_stores.h>
 
 #include "error_report.h"
+#include "operator_verb.h"
 #include "options.h"
 #include "os/file_ops.h"
 #include "os/files.h"
@@ -152,9 +153,15 @@ private:
         if (line_.json) {
             console_.out << json::write_pretty(facts) << '\n';
         } else {
-            console_.out << fmt::format("{} {}\n", style_.green("✓"), sentence);
+            console_.out << done_text(sentence, style_);
         }
         return 0;
+    }
+
+    // Beside the answer: each sentence begins a line.
+    void note(std::string_view first, std::string_view second) const {
+        const Style style = console_.err_terminal.style(color_);
+        console_.err << indented(first, 2, style) << indented(second, 2, style);
     }
 
     Result<int> try_set() {
@@ -172,10 +179,8 @@ private:
         facts["key_made"] = key_made_;
         say(fmt::format("{}: version {} is set", style_.bold(subject()), *version), std::move(facts));
         if (key_made_ && !line_.json)
-            console_.err << fmt::format(
-                "  The key was made: {}\n  Keep a copy of it elsewhere; without it "
-                "the secrets are lost.\n",
-                printable(key_.name));
+            note(fmt::format("The key was made: {}", printable(key_.name)),
+                 "Keep a copy of it elsewhere; without it the secrets are lost.");
         return 0;
     }
 
@@ -250,8 +255,8 @@ private:
         if (!store) return tl::unexpected(store.error());
         const auto info = (*store)->check();
         if (!info) return tl::unexpected(info.error());
-        return say(fmt::format("{}: {} secret{}, all open with the key {}", style_.bold(printable(path_)),
-                               info->secrets, info->secrets == 1 ? "" : "s", info->key_id),
+        return say(fmt::format("{}: {} secret{}, all open with the key {}", printable(path_), info->secrets,
+                               info->secrets == 1 ? "" : "s", info->key_id),
                    {{"secrets", info->secrets}, {"records", info->records}, {"key_id", info->key_id}});
     }
 
@@ -265,14 +270,13 @@ private:
             return tl::unexpected(std::move(done.error()));
         const auto info = (*store)->check();
         if (!info) return tl::unexpected(info.error());
-        say(fmt::format("{}: {} secret{}, sealed with the key {} now", style_.bold(printable(path_)),
-                        info->secrets, info->secrets == 1 ? "" : "s", info->key_id),
+        say(fmt::format("{}: {} secret{}, sealed with the key {} now", printable(path_), info->secrets,
+                        info->secrets == 1 ? "" : "s", info->key_id),
             {{"secrets", info->secrets}, {"key_id", info->key_id}, {"key_made", key_made_}});
         if (!line_.json)
-            console_.err << fmt::format(
-                "  Use --key-file {} from now on, or put it in the place of the old "
-                "key. Keep a copy of it elsewhere.\n",
-                printable(line_.new_key_file));
+            note(fmt::format("Use --key-file {} from now on, or put it in the place of the old key.",
+                             printable(line_.new_key_file)),
+                 "Keep a copy of it elsewhere.");
         return 0;
     }
 

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -185,6 +187,12 @@ Result<SealKey> load_or_create_key(os::FileOps& files, base::Rng& rng, const std
     if (auto key = load_key(files, source); !is_missing(key)) return key;
     CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files, path, kKeyFileTurn));
     if (auto key = load_key(files, source); !is_missing(key)) return key;
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(path, ignored))
+        return unusable("key_missing", source,
+                        fmt::format("The key file {} is a symbolic link that leads to no file. Is the disk "
+                                    "with the key there? If the key is to be made anew: rm {}",
+                                    path, path));
 
     LockedBytes bytes(SealKey::kBytes);
     rng.fill(std::as_writable_bytes(bytes.bytes()));

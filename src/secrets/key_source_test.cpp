@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -158,6 +159,23 @@ TEST_F(KeySourceTest, AKeyThatIsThereIsNeverReplaced) {
     put(path, kBytes, 0644);
     EXPECT_EQ(reason_of(load_or_create_key(files, rng, path)), "key_permission");
     EXPECT_EQ(os::read_file(files, path, 100).value(), kBytes);
+}
+
+TEST_F(KeySourceTest, ALinkLeadsToAKeyElsewhereThatIsCheckedAsAnyOther) {
+    const std::string elsewhere = dir.file("other-disk.key");
+    const auto made = load_or_create_key(files, rng, elsewhere);
+    std::filesystem::create_symlink(elsewhere, path);
+    EXPECT_EQ(load_or_create_key(files, rng, path)->id(), made->id());
+    ASSERT_EQ(::chmod(elsewhere.c_str(), 0644), 0);
+    EXPECT_EQ(reason_of(load_or_create_key(files, rng, path)), "key_permission");
+}
+
+TEST_F(KeySourceTest, ALinkThatLeadsNowhereIsNoReasonForANewKey) {
+    std::filesystem::create_symlink(dir.file("not-mounted/ledger.key"), path);
+    const auto none = load_or_create_key(files, rng, path);
+    EXPECT_EQ(reason_of(none), "key_missing");
+    EXPECT_THAT(none.error().message, HasSubstr("symbolic link that leads to no file"));
+    EXPECT_TRUE(std::filesystem::is_symlink(path));
 }
 
 TEST_F(KeySourceTest, WhoStartsAtTheSameTimeGetsTheSameKey) {

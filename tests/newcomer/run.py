@@ -62,18 +62,26 @@ class Newcomer:
         # The guide's settings decide where packages are; the compiler's cache may stay the user's own.
         self.env.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
         if finished:
-            self.step("install", f"cmake --install '{finished}' --prefix '{self.prefix}'", self.clone)
-            program = pathlib.Path(finished) / "bin/callgate"
+            self.step("install", f"tools/install.sh install '{finished}' '{self.prefix}'", self.clone)
         else:
             self.step("make run", self.text("build"), self.clone)
             self.step("install", self.text("install"), self.clone)
-            program = self.clone / "build/release/bin/callgate"
+        program = self.prefix / "bin/callgate"
         self.projects()
         with tempfile.TemporaryDirectory(prefix="callgate-verbs-") as home:
             steps, passed, over = verbs.walk(str(program), home)
         self.steps += steps
         self.passed += passed
+        self.texts()
+        self.step("uninstall", "make -s uninstall PREFIX=\"$PREFIX\" && [[ ! -e $PREFIX/bin/callgate ]]", self.clone)
         return over
+
+    def texts(self):
+        """What else was installed: completion where bash looks for it, and pages that man finds."""
+        share = self.prefix / "share"
+        self.step("completion", "source share/bash-completion/completions/callgate; COMP_WORDS=(bin/callgate calls res); "
+                  "COMP_CWORD=2; _callgate bin/callgate; [[ ${COMPREPLY[*]} == resolve ]]", self.prefix)
+        self.step("man page", f"grep -q 'callgate calls resolve' '{share}/man/man1/callgate-calls.1'", self.scratch)
 
     def projects(self):
         found = [str(path.parent) for path in self.prefix.rglob("pkgconfig/callgate.pc")]

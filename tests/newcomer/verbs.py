@@ -89,6 +89,7 @@ class Walk:
         one(f"callgate approvals show {first['id']}")
         one(f"callgate approvals approve {first['id']} --yes --digest {first['digest']}")
         one(f"callgate call --resume {first['call_id']}")
+        one(f"callgate calls show {first['call_id']}")
         for verb in ("deny", "revoke"):
             one(f"callgate call send_mail '{MAIL}'", 4)
             one(f"callgate approvals {verb} {self.ask('approvals', 'list')['approvals'][0]['id']} --yes --reason no")
@@ -125,6 +126,9 @@ class Walk:
         one("callgate policy lint -", 2)
         one("echo '{\"rules\": [{\"decision\": \"confirm\"}]}' > policy.json; callgate policy lint policy.json")
         one(f"echo '{{\"tool\": \"send_mail\", \"arguments\": {MAIL}}}' > call.json; callgate policy test --policy policy.json call.json", 4)
+        one("callgate completion bash > completion.bash")
+        one("callgate help calls")
+        one("callgate version")
         one("callgate no-such-verb", 2)
 
 

@@ -4,7 +4,8 @@
 WALK (walk.cpp) says which functions three kinds of call enter; addr2line says in which files they are. Each kind is
 walked several times. The table must have every file that all walks of a kind pass and none that no walk passes, with the
 stages in the order of pipeline.h. In an optimised build functions are compiled into their callers, and a file may not be
-seen for that: with --optimised only what is seen counts. `make walk` looks at both. --write makes the table anew; what a file does is the first sentence of its header.
+seen for that: with --optimised only what is seen counts. `make walk` builds without optimisation, and looks at both.
+--write makes the table anew; what a file does is the first sentence of its header.
 """
 import pathlib
 import re

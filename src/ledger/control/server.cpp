@@ -90,6 +90,11 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(ControlService& serv
     if (::stat(options.directory.c_str(), &directory) != 0)
         return no_socket(os::system_error(ErrorCode::internal, "listen on", path, errno), path);
     auto listening = os::listen_unix(path, options.permissions);
+    if (!listening && os::error_number(listening.error()) == EEXIST)
+        listening.error().message = fmt::format(
+            "{} is in the way: it is no socket, and is left alone. Move it away, and start again: the "
+            "ledger's owner makes a socket of that name, for operators.",
+            path);
     if (!listening) return no_socket(std::move(listening.error()), path);
     os::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return no_socket(os::system_error(ErrorCode::internal, "listen on", path, errno), path);

@@ -127,6 +127,9 @@ TEST(ControlServer, WhatIsNoSocketIsNotReplaced) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::ledger_unavailable);
     EXPECT_EQ(refused.error().details.at("reason"), "control_socket");
+    EXPECT_NE(refused.error().message.find(served.socket() + " is in the way: it is no socket"),
+              std::string::npos)
+        << refused.error().message;
 }
 
 TEST(ControlServer, StopTakesTheSocketAway) {
