@@ -13,11 +13,10 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kLongestNameOfApproval = 60;
 // On a narrow terminal.
-constexpr std::size_t kNarrowName = 14;
+constexpr std::size_t kNarrowNameOfApproval = 14;
 constexpr std::size_t kNarrowGlimpse = 60;
-constexpr std::size_t kLongestSentence = 2'000;
 
 std::int64_t yes_votes(const Value& approval) {
     const Array& votes = list_at(approval, "votes");
@@ -33,16 +32,9 @@ std::string risk_in_colour(const std::string& risk, const Style& style) {
     return risk == "medium" ? style.yellow(risk) : risk;
 }
 
-std::string state_in_colour(const std::string& state, const Style& style) {
+std::string approval_state_in_colour(const std::string& state, const Style& style) {
     if (state == "approved" || state == "consumed") return style.green(state);
     return state == "pending" ? style.yellow(state) : style.red(state);
-}
-
-std::string tool_of(const Value& approval) {
-    const std::string action = text_at(approval, "action");
-    std::string name = printable(text_at(approval, "tool"));
-    if (!action.empty() && action != "call") name += " " + printable(action);
-    return name;
 }
 
 bool is_open(const Value& approval) {
@@ -51,23 +43,19 @@ bool is_open(const Value& approval) {
 }
 
 std::string standing(const Value& approval, const Style& style) {
-    std::string out = state_in_colour(printable(text_at(approval, "state")), style);
+    std::string out = approval_state_in_colour(printable(text_at(approval, "state")), style);
     if (is_open(approval)) out += ", expires in " + duration_text(number_at(approval, "seconds_left"));
     return out;
 }
 
 std::string vote_text(const Value& vote) {
-    return fmt::format("{} {} at {} ({}): {}", clipped(text_at(vote, "approver"), kLongestName),
+    return fmt::format("{} {} at {} ({}): {}", clipped(text_at(vote, "approver"), kLongestNameOfApproval),
                        flag_at(vote, "approve") ? "approved" : "denied", short_time(text_at(vote, "at")),
                        printable(text_at(vote, "assurance")),
                        clipped(one_line(text_at(vote, "reason")), kLongestSentence));
 }
 
 // A fact that is there only where it says something.
-void add_fact(std::string& out, std::string_view name, const std::string& value, const Style& style) {
-    if (!value.empty()) out += fact(name, clipped(one_line(value), kLongestSentence), style);
-}
-
 }  // namespace
 
 std::string approvals_table(const Value& page, std::string_view state, const Style& style) {
@@ -88,8 +76,8 @@ std::string approvals_table(const Value& page, std::string_view state, const Sty
         const Value& one = list[i];
         std::string last = printable(one_line(text_at(one, "arguments_text")));
         if (flag_at(one, "arguments_cut") && !last.ends_with("…")) last += "…";
-        rows.push_back({ids[i], cut(tool_of(one), kNarrowName), printable(text_at(one, "risk")),
-                        cut(text_at(one, "requester"), kNarrowName), votes_cell(one),
+        rows.push_back({ids[i], cut(tool_of(one), kNarrowNameOfApproval), printable(text_at(one, "risk")),
+                        cut(text_at(one, "requester"), kNarrowNameOfApproval), votes_cell(one),
                         mixed          ? printable(text_at(one, "state"))
                         : is_open(one) ? duration_text(number_at(one, "seconds_left"))
                                        : "–",

@@ -12,8 +12,7 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::size_t kLongestName = 160;
-constexpr std::size_t kLongestSentence = 2'000;
+constexpr std::size_t kLongestNameOfCall = 160;
 constexpr std::size_t kLongestPreview = 2'000;
 
 std::string_view words(State state) noexcept {
@@ -146,7 +145,7 @@ std::string to_text(const std::vector<StageNote>& trace, const Style& style) {
 
 std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerpt, const Style& style) {
     const std::string name =
-        heading_name(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestName), style);
+        heading_name(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestNameOfCall), style);
     if (outcome.ok()) {
         std::string verdict(words(outcome.state()));
         if (outcome.attempts() > 1) verdict += fmt::format(" at attempt {}", outcome.attempts());
@@ -173,7 +172,7 @@ std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerp
 
 std::string to_text(const Approval& approval, const Style& style) {
     std::string out = fact("arguments", clipped(json::write(approval.arguments), kLongestPreview), style);
-    out += fact("asked by", clipped(approval.requester, kLongestName), style);
+    out += fact("asked by", clipped(approval.requester, kLongestNameOfCall), style);
     out += fact("risk", to_string(approval.risk), style);
     out += preview_facts(approval.preview, style);
     out += fact("approval", approval.id, style);

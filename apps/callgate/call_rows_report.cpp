@@ -12,24 +12,12 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::size_t kNarrowName = 14;  // on a narrow terminal
-constexpr std::size_t kLongestSentence = 2'000;
+constexpr std::size_t kNarrowNameOfRow = 14;  // on a narrow terminal
 
 std::string state_in_colour(const std::string& state, const Style& style) {
     if (state == "succeeded") return style.green(state);
     if (state == "unknown" || state == "failed") return style.red(state);
     return style.yellow(state);
-}
-
-std::string tool_of(const Value& call) {
-    const std::string action = text_at(call, "action");
-    std::string name = printable(text_at(call, "tool"));
-    if (!action.empty() && action != "call") name += " " + printable(action);
-    return name;
-}
-
-void add_fact(std::string& out, std::string_view name, const std::string& value, const Style& style) {
-    if (!value.empty()) out += fact(name, clipped(one_line(value), kLongestSentence), style);
 }
 
 std::string outcome_facts(const Value& outcome, const Style& style) {
@@ -68,7 +56,7 @@ std::string calls_table(const Value& page, const Style& style) {
     if (list.empty()) return "No call is recorded that fits.\n";
     const bool narrow = style.is_narrow();
     const auto cut = [&](std::string_view text) {
-        return narrow ? clipped(text, kNarrowName) : printable(text);
+        return narrow ? clipped(text, kNarrowNameOfRow) : printable(text);
     };
     std::vector<std::vector<std::string>> rows = {
         {"call", "state", "tool", "by", "effect", "attempts", "began", "key"}};

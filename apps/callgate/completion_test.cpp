@@ -14,12 +14,12 @@
 namespace callgate::cli {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
-class CompletionOfTheProgram : public testing::Test {
+class CompletionOfTheProgram : public ::testing::Test {
 protected:
     Completion at(const std::vector<std::string>& words) {
         return complete(*program_, words, [] {
@@ -64,7 +64,7 @@ TEST_F(CompletionOfTheProgram, ExactlyTheOptionsThatTheHelpShows) {
             }
         }
         path.emplace_back("-");
-        EXPECT_THAT(words(path), testing::UnorderedElementsAreArray(shown)) << verb.command();
+        EXPECT_THAT(words(path), ::testing::UnorderedElementsAreArray(shown)) << verb.command();
         path.pop_back();
         for (const Verb& one : verb.verbs()) {
             path.push_back(one.name());

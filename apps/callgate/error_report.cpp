@@ -9,16 +9,19 @@ namespace callgate::cli {
 namespace {
 
 constexpr std::size_t kLongestPath = 160;  // names can be as long as the whole document
-constexpr std::size_t kLongestSentence = 1'000;
 
 }  // namespace
+
+tl::unexpected<Error> unusable(std::string_view reason, std::string message) {
+    return fail(ErrorCode::config_error, std::move(message), {{"reason", reason}});
+}
 
 Value json_of(const Error& error) {
     return {{"code", to_string(error.code)}, {"message", error.message}, {"details", error.details}};
 }
 
 std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt, const Style& style) {
-    std::string out = indented(clipped(error.message, kLongestSentence), 2, style);
+    std::string out = indented(clipped(error.message, kLongestMessage), 2, style);
     out.replace(0, 1, style.red("✗"));
     if (excerpt) out += render(*excerpt, style);
     // The message names the first; a schema's author wants to see the others too.
@@ -33,7 +36,7 @@ std::string error_text(const Error& error, const std::optional<Excerpt>& excerpt
             if (path == nullptr || message == nullptr || !path->is_string() || !message->is_string())
                 continue;
             const std::string place = clipped(path->get_string(), kLongestPath);
-            const std::string sentence = clipped(message->get_string(), kLongestSentence);
+            const std::string sentence = clipped(message->get_string(), kLongestMessage);
             if (style.width == 0 || 4 + columns_of(place) + columns_of(sentence) <= style.width) {
                 out += fmt::format("  {}  {}\n", style.yellow(place), sentence);
             } else {

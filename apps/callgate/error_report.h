@@ -5,14 +5,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <callgate/error.h>
 #include <callgate/json.h>
+#include <callgate/result.h>
 
 #include "excerpt.h"
 #include "terminal.h"
 
 namespace callgate::cli {
+
+/// config_error {reason}: what somebody gave cannot be used.
+tl::unexpected<Error> unusable(std::string_view reason, std::string message);
 
 /// {code, message, details}
 Value json_of(const Error& error);

@@ -7,7 +7,7 @@ namespace callgate::cli {
 
 namespace {
 
-constexpr std::int64_t kPage = 1'000;
+constexpr std::int64_t kEventsAtOnce = 1'000;
 
 // What the call came to, by its last event that says so.
 std::string state_of(const Array& events) {
@@ -63,10 +63,10 @@ Object call_from_events(const Array& events) {
 
 bool EventCalls::read_back(std::uint64_t events) {
     for (std::uint64_t read = 0; read < events && next_ != 0;) {
-        Object request{{"verb", "audit.events"}, {"limit", kPage}};
+        Object request{{"verb", "audit.events"}, {"limit", kEventsAtOnce}};
         if (next_ > 0) {
-            request["from"] = std::max<std::int64_t>(next_ - kPage + 1, 1);
-            request["limit"] = std::min(next_, kPage);
+            request["from"] = std::max<std::int64_t>(next_ - kEventsAtOnce + 1, 1);
+            request["limit"] = std::min(next_, kEventsAtOnce);
         }
         const auto page = run_.ask(request);
         if (!page || list_at(*page, "events").empty()) {

@@ -16,6 +16,9 @@
 
 namespace callgate::cli {
 
+/// How soon a wait for a person notices it.
+inline constexpr int kLookMs = 100;
+
 class Interrupt {
 public:
     Interrupt();

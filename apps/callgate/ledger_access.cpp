@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ledger/control/control_user.h"
 #include "ledger/control/client.h"
+#include "ledger/control/control_user.h"
 #include "ledger/control/server.h"
 #include "ledger/control/service.h"
 #include "ledger/sqlite/sqlite_ledger.h"

@@ -24,7 +24,7 @@ std::size_t count(std::string_view text, std::string_view what) {
     return found;
 }
 
-class ManPages : public testing::Test {
+class ManPages : public ::testing::Test {
 protected:
     // Every verb, and the page that it is on.
     template <class See>

@@ -1,5 +1,7 @@
 #include "operator_key.h"
 
+#include "error_report.h"
+
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -32,10 +34,6 @@ constexpr std::uint32_t kBlocks = 8;
 constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kMaxFileBytes = 16u << 10;
 constexpr std::string_view kPurpose = "operator-key";
-
-tl::unexpected<Error> unusable(std::string_view reason, std::string message) {
-    return fail(ErrorCode::config_error, std::move(message), {{"reason", reason}});
-}
 
 void require(bool ok) {
     if (!ok) throw std::runtime_error("scrypt is not available from the crypto library");

@@ -188,6 +188,13 @@ std::string text_at(const Value& object, std::string_view name) {
     return found.is_string() ? std::string(found.get_string()) : std::string();
 }
 
+std::string tool_of(const Value& object) {
+    const std::string action = text_at(object, "action");
+    std::string name = printable(text_at(object, "tool"));
+    if (!action.empty() && action != "call") name += " " + printable(action);
+    return name;
+}
+
 std::int64_t number_at(const Value& object, std::string_view name) {
     const Value& found = value_at(object, name);
     if (found.is_uint64()) return static_cast<std::int64_t>(found.get_uint64());

@@ -92,6 +92,8 @@ private:
 // Small things out of a report, "" and 0 where they are not there.
 
 std::string text_at(const Value& object, std::string_view name);
+/// Of a call or an approval: "mail/send", or "notes delete" with an action; printable.
+std::string tool_of(const Value& object);
 std::int64_t number_at(const Value& object, std::string_view name);
 bool flag_at(const Value& object, std::string_view name);
 const Value& value_at(const Value& object, std::string_view name);  ///< null where it is not there

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "error_report.h"
 #include "interrupt.h"
 #include "os/fd.h"
 
@@ -17,11 +18,6 @@ namespace callgate::cli {
 namespace {
 
 constexpr std::size_t kLongest = 1'023;
-constexpr int kLookMs = 100;  // how soon Ctrl-C is noticed
-
-tl::unexpected<Error> unusable(std::string_view reason, std::string message) {
-    return fail(ErrorCode::config_error, std::move(message), {{"reason", reason}});
-}
 
 class Quiet {
 public:

@@ -8,12 +8,6 @@
 
 namespace callgate::cli {
 
-namespace {
-
-constexpr int kLookMs = 100;  // how soon Ctrl-C is noticed
-
-}  // namespace
-
 void forget_typed_ahead(std::istream& from) {
     if (&from != &std::cin || ::isatty(STDIN_FILENO) == 0) return;
     // First what the terminal holds: the stream would count it, and wait for it.

@@ -131,19 +131,14 @@ TEST(Program, AnUnknownVerbIsCalledThat) {
         EXPECT_EQ(ran.exit_code, kUnusable);
         EXPECT_NE(ran.err.find("There is no such verb"), std::string::npos) << ran.err;
     }
-<<<<<<< HEAD
     EXPECT_NE(run_line({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
-    EXPECT_NE(run_line({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
-=======
-    EXPECT_NE(run({"aprovals", "list"}).err.find("Did you mean approvals?"), std::string::npos);
     // What there is, where nothing is near; and no word on options, which another verb may have.
-    const std::string none = run({"bogus", "--json"}).out;
+    const std::string none = run_line({"bogus", "--json"}).out;
     EXPECT_NE(none.find("The verbs are validate, tools, call, "), std::string::npos) << none;
     EXPECT_EQ(none.find("There is no option"), std::string::npos) << none;
     EXPECT_EQ(none.find("complete,"), std::string::npos) << "it is hidden";
-    EXPECT_NE(run({"calls", "bogus"}).err.find("The verbs are list, show, resolve."), std::string::npos);
-    EXPECT_NE(run({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
->>>>>>> 51e39f9791a713c9c68116b253c13ee5d7f4d65a
+    EXPECT_NE(run_line({"calls", "bogus"}).err.find("The verbs are list, show, resolve."), std::string::npos);
+    EXPECT_NE(run_line({"calls"}).err.find("Say which: list, show, resolve"), std::string::npos);
 }
 
 TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
@@ -157,11 +152,8 @@ TEST(Program, AnEmptyKeyIsRefusedRatherThanLeftOut) {
         EXPECT_EQ(ran.exit_code, kUnusable) << line.back();
         EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
     }
-<<<<<<< HEAD
-    EXPECT_NE(run_line({"call", "add", "--key", ""}).err.find("--key has an empty value"), std::string::npos);
-=======
-    EXPECT_NE(run({"call", "add", "--key", ""}).err.find("--key: the value is empty"), std::string::npos);
->>>>>>> 51e39f9791a713c9c68116b253c13ee5d7f4d65a
+    EXPECT_NE(run_line({"call", "add", "--key", ""}).err.find("--key: the value is empty"),
+              std::string::npos);
 }
 
 TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {

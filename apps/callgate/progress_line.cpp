@@ -11,7 +11,6 @@ namespace callgate::cli {
 namespace {
 
 constexpr std::size_t kLongestLine = 200;
-constexpr std::size_t kUsualWidth = 80;
 
 }  // namespace
 

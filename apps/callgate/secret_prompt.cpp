@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "error_report.h"
 #include "interrupt.h"
 #include "os/system_error.h"
 
@@ -19,7 +20,6 @@ namespace callgate::cli {
 namespace {
 
 constexpr std::size_t kTerminalLine = 4'095;  // the kernel drops what a person types beyond it
-constexpr int kLookMs = 100;                  // how soon Ctrl-C is noticed
 
 class EchoOff {
 public:
@@ -42,10 +42,6 @@ private:
     termios before_{};
     bool changed_;
 };
-
-tl::unexpected<Error> unusable(std::string_view reason, std::string message) {
-    return fail(ErrorCode::config_error, std::move(message), {{"reason", reason}});
-}
 
 tl::unexpected<Error> unreadable() {
     return unusable("file_unreadable",

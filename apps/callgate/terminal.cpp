@@ -21,7 +21,6 @@ namespace {
 
 // Below this a terminal is too narrow for columns; it is treated as this wide.
 constexpr std::size_t kNarrowest = 40;
-constexpr std::size_t kUsualWidth = 80;
 // No column of a table becomes narrower than this.
 constexpr std::size_t kNarrowestColumn = 8;
 constexpr std::size_t kNarrowestLast = 24;
@@ -276,6 +275,10 @@ std::string fact(std::string_view name, std::string_view value, const Style& sty
         out += line + '\n';
     }
     return out;
+}
+
+void add_fact(std::string& out, std::string_view name, std::string_view value, const Style& style) {
+    if (!value.empty()) out += fact(name, clipped(one_line(value), kLongestSentence), style);
 }
 
 namespace {

@@ -21,6 +21,13 @@ enum class ColorMode : std::uint8_t { automatic, always, never };
 /// What --color says: "always", "never", or anything else for automatic.
 ColorMode color_mode(std::string_view word) noexcept;
 
+/// Columns of a terminal that does not say.
+inline constexpr std::size_t kUsualWidth = 80;
+
+/// Bytes that are shown of a text that somebody gave as a reason, and of an error's message.
+inline constexpr std::size_t kLongestSentence = 2'000;
+inline constexpr std::size_t kLongestMessage = 1'000;
+
 /// How one stream is written to.
 struct Style {
     bool color = false;
@@ -107,6 +114,8 @@ std::string command_hint(const std::vector<std::string>& words, const Style& sty
 /// "  what        its value", the value in as many lines as it takes where the style has a width. Both are
 /// printable text.
 std::string fact(std::string_view name, std::string_view value, const Style& style);
+/// The same of a value that may be long or empty: on one line, cut; nothing for an empty one.
+void add_fact(std::string& out, std::string_view name, std::string_view value, const Style& style);
 
 /// Rows in columns two spaces apart, each line indented by two. Where the style has a width, cells are
 /// wrapped until all fits: first the last column, then the widest. The first row is a heading. Cells are

@@ -77,7 +77,8 @@ Result<ToolFile> read_tool_file(const Value& document, const DefinitionLimits& l
         if (list.error().details.at("reason") != "not_a_tool") return tl::unexpected(std::move(list.error()));
         if (!looks_like_schema(document)) {
             list.error().message +=
-                " Nor has it a keyword of JSON Schema; give --schema if it is meant as a schema nevertheless.";
+                " Nor has it a keyword of JSON Schema; give --schema if it is meant as a schema "
+                "nevertheless.";
             return tl::unexpected(std::move(list.error()));
         }
         file.tools.push_back({"", as_bare_schema(document)});
@@ -87,7 +88,8 @@ Result<ToolFile> read_tool_file(const Value& document, const DefinitionLimits& l
     for (DefinitionEntry& entry : list->entries)
         file.tools.push_back({std::move(entry.place), std::move(entry.read).map(as_in_file)});
     if (list->next_cursor)
-        file.notes.emplace_back("the list goes on at its nextCursor: these are not all of the server's tools");
+        file.notes.emplace_back(
+            "the list goes on at its nextCursor: these are not all of the server's tools");
     return file;
 }
 

@@ -37,7 +37,8 @@ TEST(ToolFile, ToolsHaveTheirForm) {
 
 TEST(ToolFile, ListsHaveAllOfTheirTools) {
     const auto file = read_tool_file(
-        json::parse(R"({"result": {"tools": [{"name": "a", "inputSchema": {}}, 7], "nextCursor": "2"}})").value());
+        json::parse(R"({"result": {"tools": [{"name": "a", "inputSchema": {}}, 7], "nextCursor": "2"}})")
+            .value());
     ASSERT_TRUE(file);
     EXPECT_TRUE(file->is_list);
     ASSERT_EQ(file->tools.size(), 2u);

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kWidestPath = 32;    // up to here the sentences line up
 constexpr std::size_t kLongestPath = 160;  // names can be as long as the whole document
-constexpr std::size_t kLongestSentence = 1'000;
 
 std::string shown_name(const ValidateReport& report) {
     const bool named = report.tool && !report.tool->name.empty();
@@ -61,7 +60,7 @@ std::string violation_lines(const std::vector<schema::Violation>& violations, co
     std::string out;
     for (const auto& violation : violations) {
         const std::string path = shown_path(violation.instance_path);
-        const std::string message = clipped(violation.message, kLongestSentence);
+        const std::string message = clipped(violation.message, kLongestMessage);
         const std::string where = clipped(violation.schema_path, kLongestPath);
         const std::string path_column = padded(path, path_width);
         const std::size_t indent = 2 + columns_of(path_column) + 2;
@@ -179,7 +178,7 @@ std::string to_text(const ValidateReport& report, const Style& style) {
     if (!report.each.empty()) {
         std::string out = report.error ? error_text(*report.error, std::nullopt, style) : std::string();
         for (const ValidateReport& one : report.each)
-            out += one.error ? indented(clipped(one.error->message, kLongestSentence), 2, style)
+            out += one.error ? indented(clipped(one.error->message, kLongestMessage), 2, style)
                              : heading(one, style);
         for (const std::string& note : report.notes) out += indented("note: " + printable(note), 2, style);
         return out;

@@ -21,7 +21,7 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine : OperatorLine {
+struct ApprovalsLine : OperatorLine {
     std::string id;
     std::string state = "pending";
     std::uint32_t limit = 50;
@@ -32,7 +32,7 @@ struct CommandLine : OperatorLine {
     bool full = false;
 };
 
-int list(const CommandLine& line, const Console& console) {
+int list(const ApprovalsLine& line, const Console& console) {
     OperatorRun run(line, console);
     const std::string state = line.state == "all" ? "" : line.state;
     Object request{{"verb", "approvals.list"}, {"limit", line.limit}};
@@ -54,7 +54,7 @@ Result<Value> find(OperatorRun& run, const std::string& given) {
     return run.ask({{"verb", "approvals.show"}, {"id", id}});
 }
 
-int show(const CommandLine& line, const Console& console) {
+int show(const ApprovalsLine& line, const Console& console) {
     OperatorRun run(line, console);
     const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
@@ -71,7 +71,7 @@ Error nobody_to_ask(std::string_view what, std::string_view options) {
 }
 
 // Shows it and asks; then `request` says what to record.
-int decide(const CommandLine& line, const Console& console, std::string_view what, Object request) {
+int decide(const ApprovalsLine& line, const Console& console, std::string_view what, Object request) {
     OperatorRun run(line, console);
     const bool approving = what == "approve";
     if (line.yes && approving && line.digest.empty())
@@ -106,7 +106,7 @@ int decide(const CommandLine& line, const Console& console, std::string_view wha
     return 0;
 }
 
-int watch(const CommandLine& line, const Console& console) {
+int watch(const ApprovalsLine& line, const Console& console) {
     OperatorRun run(line, console);
     return watch_approvals(run, line.full);
 }
@@ -114,7 +114,7 @@ int watch(const CommandLine& line, const Console& console) {
 }  // namespace
 
 void add_approvals(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<ApprovalsLine>();
     Verb& group = program.add("approvals", "what waits for a person, and the person's answer");
 
     Verb& listing = group.add("list", "the approvals that are pending, newest first");

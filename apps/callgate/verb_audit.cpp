@@ -20,7 +20,7 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine : OperatorLine {
+struct AuditLine : OperatorLine {
     TailOptions tail;
     std::string which;
     VerifyLine verify;
@@ -76,7 +76,7 @@ int rotate(OperatorRun& run, bool yes) {
 }  // namespace
 
 void add_audit(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<AuditLine>();
     Verb& group = program.add("audit", "the record of everything, and whether it is what was recorded");
     // Each verb with what runs it, an OperatorRun at hand.
     const auto runs = [&](Verb& verb, std::function<int(OperatorRun&)> run) {
@@ -85,7 +85,7 @@ void add_audit(Verb& program, const Console& console) {
             return run(operator_run);
         });
     };
-    CommandLine& given = *line;
+    AuditLine& given = *line;
 
     Verb& tailing = group.add("tail", "the last events, oldest first, and new ones as they come");
     tailing.option("-n,--lines", "N", "how many: 20 by default", given.tail.lines).between(1, 1'000);

@@ -47,7 +47,7 @@ constexpr std::chrono::milliseconds kPause{50};
 // Who decides when a question on the terminal is answered.
 constexpr std::string_view kAtTheTerminal = "operator";
 
-struct CommandLine {
+struct CallLine {
     std::string tool;
     std::string arguments;
     std::string action = "call";
@@ -66,7 +66,7 @@ struct CommandLine {
 
 class CallRun {
 public:
-    CallRun(const CommandLine& line, const Console& console)
+    CallRun(const CallLine& line, const Console& console)
         : line_(line),
           console_(console),
           color_(color_mode(line.color)),
@@ -345,7 +345,7 @@ private:
         console_.out << printable_lines(text) << (text.ends_with('\n') ? "" : "\n");
     }
 
-    const CommandLine& line_;
+    const CallLine& line_;
     const Console& console_;
     const ColorMode color_;
     const Style style_;
@@ -360,7 +360,7 @@ private:
 }  // namespace
 
 void add_call(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<CallLine>();
     Verb& verb = program.add("call", "call a tool of the demo set, through every stage");
     verb.usage("[options] NAME [JSON | -]").usage("[options] -").usage("[options] --resume CALL");
     verb.argument("NAME",

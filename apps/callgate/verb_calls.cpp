@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kEventsAtOnce = 1'000;
 
-struct CommandLine : OperatorLine {
+struct CallsLine : OperatorLine {
     std::string id;
     bool unknown = false;
     bool all = false;
@@ -42,7 +42,7 @@ struct CommandLine : OperatorLine {
 };
 
 // Without what was not asked for.
-bool wanted(const Object& call, const CommandLine& line, const std::string& before) {
+bool wanted(const Object& call, const CallsLine& line, const std::string& before) {
     const Value value(call);
     return (line.tool.empty() || text_at(value, "tool") == line.tool) &&
            (line.principal.empty() || text_at(value, "principal") == line.principal) &&
@@ -50,7 +50,7 @@ bool wanted(const Object& call, const CommandLine& line, const std::string& befo
 }
 
 // Puts the calls that left only events among those of `page`, newest first, as many as there is room for.
-void add_event_calls(OperatorRun& run, const CommandLine& line, const std::string& before, Value& page) {
+void add_event_calls(OperatorRun& run, const CallsLine& line, const std::string& before, Value& page) {
     Array& rows = page.get_object()["calls"].get_array();
     std::map<std::string, Value, std::greater<>> all;
     for (Value& row : rows) {
@@ -82,7 +82,7 @@ void add_event_calls(OperatorRun& run, const CommandLine& line, const std::strin
     page.get_object()["next"] = more && !rows.empty() ? Value(text_at(rows.back(), "call_id")) : Value();
 }
 
-int list(const CommandLine& line, const Console& console) {
+int list(const CallsLine& line, const Console& console) {
     OperatorRun run(line, console);
     Object request{{"verb", "calls.list"}, {"limit", line.limit}};
     const std::string state = line.unknown ? "unknown" : line.state;
@@ -135,7 +135,7 @@ Result<Value> find_call(OperatorRun& run, const std::string& id) {
     return Value{{"call", std::move(call)}};
 }
 
-int show(const CommandLine& line, const Console& console) {
+int show(const CallsLine& line, const Console& console) {
     OperatorRun run(line, console);
     const auto id = whole_id(run, line.id, IdOf::call);
     if (!id) return run.give_up(id.error());
@@ -145,7 +145,7 @@ int show(const CommandLine& line, const Console& console) {
     return 0;
 }
 
-int resolve(const CommandLine& line, const Console& console) {
+int resolve(const CallsLine& line, const Console& console) {
     OperatorRun run(line, console);
     if (line.applied == line.not_applied)
         return run.give_up(Error(ErrorCode::config_error,
@@ -181,7 +181,7 @@ int resolve(const CommandLine& line, const Console& console) {
 }  // namespace
 
 void add_calls(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<CallsLine>();
     Verb& group = program.add("calls", "what was called, and what came of it");
 
     Verb& listing = group.add("list", "the recorded calls, newest first");

@@ -17,13 +17,13 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine {
+struct HelpLine {
     std::vector<std::string> verb;
     bool man = false;
     bool json = false;
 };
 
-int help(const Verb& program, const CommandLine& line, const Console& console) {
+int help(const Verb& program, const HelpLine& line, const Console& console) {
     const auto verb = find_verb(program, line.verb);
     if (!verb) {
         print_error(verb.error(), std::nullopt, false, ColorMode::automatic, console);
@@ -45,7 +45,7 @@ int print_version(bool json, const Console& console) {
 }
 
 void add_help(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<HelpLine>();
     Verb& helping = program.add("help", "this text, or that of a verb");
     helping.argument("VERB", "whose help: callgate help approvals list", line->verb)
         .completed_by(Completes::verb);

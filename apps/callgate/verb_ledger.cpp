@@ -18,7 +18,7 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine : OperatorLine {
+struct LedgerLine : OperatorLine {
     std::string path;
     RestoreLine restore;
 };
@@ -30,7 +30,7 @@ int report(OperatorRun& run, const Result<Value>& answer) {
     return 0;
 }
 
-int stats(const CommandLine& line, const Console& console) {
+int stats(const LedgerLine& line, const Console& console) {
     OperatorRun run(line, console);
     return report(run, run.ask({{"verb", "ledger.stats"}}));
 }
@@ -45,7 +45,7 @@ Result<Value> check_media(const std::string& directory) {
     return Value(std::move(*report));
 }
 
-int check(const CommandLine& line, const Console& console) {
+int check(const LedgerLine& line, const Console& console) {
     OperatorRun run(line, console);
     const auto directory = run.directory();
     const bool on_media = directory && ledger::is_read_only(*directory);
@@ -65,7 +65,7 @@ int check(const CommandLine& line, const Console& console) {
     return whole ? 0 : kNo;
 }
 
-int backup(const CommandLine& line, const Console& console) {
+int backup(const LedgerLine& line, const Console& console) {
     OperatorRun run(line, console);
     std::error_code fault;
     const std::string path = std::filesystem::absolute(line.path, fault).string();
@@ -78,7 +78,7 @@ int backup(const CommandLine& line, const Console& console) {
     return report(run, answer);
 }
 
-int collect(const CommandLine& line, const Console& console) {
+int collect(const LedgerLine& line, const Console& console) {
     OperatorRun run(line, console);
     return report(run, run.ask_long({{"verb", "ledger.gc"}}, "gc"));
 }
@@ -86,7 +86,7 @@ int collect(const CommandLine& line, const Console& console) {
 }  // namespace
 
 void add_ledger(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<LedgerLine>();
     Verb& group = program.add("ledger", "the care of a ledger, while calls run and while none do");
 
     Verb& counting = group.add("stats", "how much there is, of what, and how it is");

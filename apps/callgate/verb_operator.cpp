@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kShortest = 8;
 
-struct CommandLine {
+struct OperatorKeyLine {
     bool json = false;
     std::string color = "auto";
 };
 
 class OperatorKeyRun {
 public:
-    OperatorKeyRun(const CommandLine& line, const Console& console)
+    OperatorKeyRun(const OperatorKeyLine& line, const Console& console)
         : line_(line), console_(console), color_(color_mode(line.color)) {}
 
     int enroll() {
@@ -98,7 +98,7 @@ private:
                    : 2;
     }
 
-    const CommandLine& line_;
+    const OperatorKeyLine& line_;
     const Console& console_;
     const ColorMode color_;
     os::RealFileOps files_;
@@ -108,7 +108,7 @@ private:
 }  // namespace
 
 void add_operator(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<OperatorKeyLine>();
     Verb& group = program.add("operator", "the key that you sign your decisions with");
 
     Verb& enrolling = group.add("enroll", "make your key, once per user, or another in its place");

@@ -25,7 +25,7 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine {
+struct PolicyLine {
     std::string call;
     std::string policy;
     bool json = false;
@@ -57,7 +57,7 @@ std::string_view words(PolicyFinding::What what) noexcept {
 // One of the two verbs at work.
 class PolicyRun {
 public:
-    PolicyRun(const CommandLine& line, const Console& console)
+    PolicyRun(const PolicyLine& line, const Console& console)
         : line_(line),
           console_(console),
           color_(color_mode(line.color)),
@@ -202,7 +202,7 @@ private:
         return kUnusable;
     }
 
-    const CommandLine& line_;
+    const PolicyLine& line_;
     const Console& console_;
     const ColorMode color_;
     const Style style_;
@@ -214,7 +214,7 @@ private:
 void add_policy(Verb& program, const Console& console) {
     Verb& group = program.add("policy", "try a policy before you rely on it");
 
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<PolicyLine>();
     Verb& test = group.add("test", "what would be decided about a call, stage by stage; nothing is run");
     test.argument("CALL.json",
                   "the file with the call; - reads it from standard input: {\"tool\": …, \"arguments\": {…}} "
@@ -238,7 +238,7 @@ void add_policy(Verb& program, const Console& console) {
             "test -");
     test.runs([line, &console] { return PolicyRun(*line, console).test(); });
 
-    line = std::make_shared<CommandLine>();
+    line = std::make_shared<PolicyLine>();
     Verb& lint = group.add("lint", "rules that can never decide, and tools that no rule covers");
     lint.argument("POLICY.json", "the file with the policy; - reads it from standard input", line->policy)
         .required()

@@ -32,7 +32,7 @@ namespace {
 constexpr int kAbsent = 1;
 constexpr std::size_t kLongestName = 80;
 
-struct CommandLine {
+struct SecretsLine {
     std::string connector;
     std::string key;
     std::optional<std::uint32_t> only_version;
@@ -66,7 +66,7 @@ void make_directories(const std::string& path) {
 // One of the verbs at work.
 class SecretsRun {
 public:
-    SecretsRun(const CommandLine& line, const Console& console)
+    SecretsRun(const SecretsLine& line, const Console& console)
         : line_(line),
           console_(console),
           color_(color_mode(line.color)),
@@ -290,7 +290,7 @@ private:
         return absent ? kAbsent : kUnusable;
     }
 
-    const CommandLine& line_;
+    const SecretsLine& line_;
     const Console& console_;
     const ColorMode color_;
     const Style style_;
@@ -302,7 +302,7 @@ private:
 
 // What the verbs have in common, in front of and behind what is their own.
 struct Shared {
-    std::shared_ptr<CommandLine> line = std::make_shared<CommandLine>();
+    std::shared_ptr<SecretsLine> line = std::make_shared<SecretsLine>();
 
     void names(Verb& verb) const {
         verb.argument("CONNECTOR", "whose tools may use it, such as github", line->connector).required();

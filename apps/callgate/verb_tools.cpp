@@ -24,7 +24,7 @@ namespace callgate::cli {
 
 namespace {
 
-struct CommandLine {
+struct ToolsLine {
     std::optional<std::string> scopes;
     std::string format;
     bool json = false;
@@ -87,7 +87,8 @@ std::string in_table(const std::vector<DemoTool>& tools, const Style& style) {
 }
 
 // Always JSON: it is for a request.
-Result<void> print_in_form(const std::vector<DemoTool>& tools, std::string_view word, const Console& console) {
+Result<void> print_in_form(const std::vector<DemoTool>& tools, std::string_view word,
+                           const Console& console) {
     std::vector<ToolDefinition> definitions;
     for (const DemoTool& demo : tools) definitions.push_back(demo.tool.definition);
     const DefinitionForm form = definition_form_from_string(word).value_or(DefinitionForm::bare);
@@ -97,7 +98,7 @@ Result<void> print_in_form(const std::vector<DemoTool>& tools, std::string_view 
     return {};
 }
 
-int run(const CommandLine& line, const Console& console) {
+int run(const ToolsLine& line, const Console& console) {
     std::vector<DemoTool> tools = demo_tools();
     if (line.scopes) {
         Registry registry;
@@ -130,7 +131,7 @@ int run(const CommandLine& line, const Console& console) {
 }  // namespace
 
 void add_tools(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<ToolsLine>();
     Verb& verb = program.add("tools", "the built-in demo set, to try the runtime on");
     verb.option("--scopes", "A,B", "only what a caller sees who was granted these scopes; \"\" for none",
                 line->scopes);

@@ -68,7 +68,7 @@ TEST(VerbTools, FormatsAreReadBackAsTheSameTools) {
 TEST(VerbTools, NoneOfThemIsUndeclared) {
     Registry registry;
     ASSERT_TRUE(add_demo_tools(registry));
-    EXPECT_THAT(registry.undeclared(), testing::IsEmpty());
+    EXPECT_THAT(registry.undeclared(), ::testing::IsEmpty());
 }
 
 TEST(VerbTools, ScopesListWhatSuchACallerIsShown) {

@@ -130,8 +130,8 @@ private:
     // Every tool of a list by itself. It is as good as the worst of them.
     Result<void> check_each(ToolFile file) {
         if (file.tools.empty())
-            return about_tool(Error(ErrorCode::config_error, "There is no tool in this list.",
-                                    {{"reason", "not_a_tool"}}));
+            return about_tool(
+                Error(ErrorCode::config_error, "There is no tool in this list.", {{"reason", "not_a_tool"}}));
         ValidateReport whole = std::move(report_);
         whole.outcome = ValidateOutcome::valid;
         whole.notes = std::move(file.notes);
@@ -243,7 +243,7 @@ private:
 };
 
 // What the command line says, before it means anything.
-struct CommandLine {
+struct ValidateLine {
     ValidateOptions options;
     bool json = false;
     std::string coerce;
@@ -258,7 +258,7 @@ schema::Dialect dialect_named(std::string_view name) {
     return schema::Dialect::draft2020_12;
 }
 
-int run(const CommandLine& line, const Console& console) {
+int run(const ValidateLine& line, const Console& console) {
     ValidateOptions options = line.options;
     options.default_dialect = dialect_named(line.draft);
     if (!line.coerce.empty())
@@ -282,7 +282,7 @@ ValidateReport validate(const ValidateOptions& options) {
 }
 
 void add_validate(Verb& program, const Console& console) {
-    auto line = std::make_shared<CommandLine>();
+    auto line = std::make_shared<ValidateLine>();
     ValidateOptions& options = line->options;
     Verb& verb = program.add("validate", "is a tool's schema sound, and would this call be accepted?");
     verb.usage("[options] TOOL.json [ARGS.json | -]");
