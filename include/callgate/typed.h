@@ -38,23 +38,24 @@
 
 namespace callgate {
 
-/// A parameter: its name, and what the C++ type does not say. Each function returns the parameter itself.
+/// A parameter: its name, and what the C++ type does not say. Each function returns the parameter itself;
+/// that of a temporary moves on into the result.
 class Param {
 public:
     explicit Param(std::string_view name, std::string_view description = {});
 
     /// Used when the argument is absent; also makes it one that may be.
     template <class T>
-    Param& default_to(const T& value) {
+    Param& default_to(const T& value) & {
         return keyword("default", typed::to_value(value));
     }
-    Param& minimum(Value lowest) { return keyword("minimum", std::move(lowest)); }
-    Param& maximum(Value highest) { return keyword("maximum", std::move(highest)); }
-    Param& min_length(std::size_t characters) { return keyword("minLength", characters); }
-    Param& max_length(std::size_t characters) { return keyword("maxLength", characters); }
-    Param& pattern(std::string_view expression) { return keyword("pattern", Value(expression)); }
-    Param& format(std::string_view name) { return keyword("format", Value(name)); }
-    Param& one_of(std::initializer_list<Value> values) {
+    Param& minimum(Value lowest) & { return keyword("minimum", std::move(lowest)); }
+    Param& maximum(Value highest) & { return keyword("maximum", std::move(highest)); }
+    Param& min_length(std::size_t characters) & { return keyword("minLength", characters); }
+    Param& max_length(std::size_t characters) & { return keyword("maxLength", characters); }
+    Param& pattern(std::string_view expression) & { return keyword("pattern", Value(expression)); }
+    Param& format(std::string_view name) & { return keyword("format", Value(name)); }
+    Param& one_of(std::initializer_list<Value> values) & {
         return keyword("enum", Array(values.begin(), values.end()));
     }
 
@@ -68,6 +69,18 @@ private:
     Param& keyword(std::string_view name, Value value);
 
     std::string name_;
+    template <class T>
+    Param default_to(const T& value) && {
+        return std::move(default_to(value));
+    }
+    Param minimum(Value lowest) && { return std::move(minimum(std::move(lowest))); }
+    Param maximum(Value highest) && { return std::move(maximum(std::move(highest))); }
+    Param min_length(std::size_t characters) && { return std::move(min_length(characters)); }
+    Param max_length(std::size_t characters) && { return std::move(max_length(characters)); }
+    Param pattern(std::string_view expression) && { return std::move(pattern(expression)); }
+    Param format(std::string_view name) && { return std::move(format(name)); }
+    Param one_of(std::initializer_list<Value> values) && { return std::move(one_of(values)); }
+
     Object keywords_;
 };
 
