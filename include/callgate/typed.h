@@ -3,11 +3,19 @@
 //     cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; },
 //              cg::param("a", "first addend"), cg::param("b", "second addend").default_to(0));
 //
-// Parameters may be bool, integers, floating point, std::string, enums (BOOST_DESCRIBE_ENUM), std::optional,
-// vectors, arrays, tuples and pairs, sets, maps from std::string, structs (BOOST_DESCRIBE_STRUCT), Value and
-// Object. CallContext& may stand anywhere and is no parameter. A callable whose only parameter is a described
-// struct or an Object, with no param() given, takes the whole arguments object. std::optional and parameters
-// with a default may be left out.
+// Parameters may be bool, integers, floating point, std::string, std::filesystem::path, enums
+// (BOOST_DESCRIBE_ENUM), std::optional, std::variant, vectors, arrays, tuples and pairs, sets, maps from
+// std::string, structs (BOOST_DESCRIBE_STRUCT), Value and Object. CallContext& may stand anywhere and is no
+// parameter. A callable whose only parameter is a described struct or an Object, with no param() given, takes
+// the whole arguments object. std::optional and parameters with a default may be left out.
+//
+// A variant takes the first alternative that fits exactly (typed_value.h says what that means): put the
+// narrower before the wider.
+//
+// The callable may be a function, a lambda with typed parameters, an object with one operator(), what
+// std::bind_front makes of these, or a member function of an object:
+//
+//     cg::tool("send", "Send a message", cg::member(mailer, &Mailer::send), cg::param("to"));
 //
 // It may return void, any of these types, ToolResult, ToolReturn, Result<T>, Block or std::vector<Block>. A
 // described struct gives the tool an output schema.
@@ -34,6 +42,8 @@
 #include <callgate/json.h>
 #include <callgate/result.h>
 #include <callgate/tool.h>
+#include <callgate/typed_outcome.h>
+#include <callgate/typed_signature.h>
 #include <callgate/typed_value.h>
 
 namespace callgate {
@@ -59,16 +69,6 @@ public:
         return keyword("enum", Array(values.begin(), values.end()));
     }
 
-    const std::string& name() const noexcept { return name_; }
-    /// Null if there is none.
-    const Value* fallback() const { return keywords_.if_contains("default"); }
-    /// The schema of the type with what was said here; of two bounds the narrower one stays.
-    Value schema(Value of_type) const;
-
-private:
-    Param& keyword(std::string_view name, Value value);
-
-    std::string name_;
     template <class T>
     Param default_to(const T& value) && {
         return std::move(default_to(value));
@@ -81,6 +81,16 @@ private:
     Param format(std::string_view name) && { return std::move(format(name)); }
     Param one_of(std::initializer_list<Value> values) && { return std::move(one_of(values)); }
 
+    const std::string& name() const noexcept { return name_; }
+    /// Null if there is none.
+    const Value* fallback() const { return keywords_.if_contains("default"); }
+    /// The schema of the type with what was said here; of two bounds the narrower one stays.
+    Value schema(Value of_type) const;
+
+private:
+    Param& keyword(std::string_view name, Value value);
+
+    std::string name_;
     Object keywords_;
 };
 
@@ -92,36 +102,6 @@ namespace typed {
 
 template <class T>
 inline constexpr bool kIsContext = std::is_same_v<std::remove_cvref_t<T>, CallContext>;
-
-template <class T>
-struct Signature;
-template <class R, class... A>
-struct Signature<R (*)(A...)> {
-    using Type = R(A...);
-};
-template <class R, class... A>
-struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
-
-template <class F>
-auto signature_of() {
-    if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
-        return Signature<F>();
-    } else {
-        static_assert(
-            requires { &F::operator(); },
-            "callgate::tool: the callable must be a function, or an object with one operator() that is no "
-            "template: give a generic lambda's parameters their types");
-        return Signature<decltype(&F::operator())>();
-    }
-}
 
 /// What one argument of the callable is converted into; of the context nothing.
 template <class A>
