@@ -153,9 +153,7 @@ Step validate(Call& call) {
     Step step = Step::next;
     if (call.resumes() && CALLGATE_GUARD(hooks_once)) {
         step = judge_approved(call, call.request.origin->approval->arguments, scratch);
-    } else if (const auto* view = args.view()) {
-        step = from_text(call, *view, scratch);
-    } else if (const auto* text = args.text()) {
+    } else if (const auto text = args.text()) {
         step = from_text(call, *text, scratch);
     } else if (Value* value = args.value()) {
         if (value->is_string()) {
