@@ -1,12 +1,18 @@
 // The arguments of a call, in whichever form the caller has them: an object, JSON text, or none.
 //
+// They own what they hold: they may be kept, handed on to other threads and awaited. Only Runtime::call()
+// with text in the place of arguments looks at the caller's own text, which is there until it returns.
+//
 // Threads: a plain value.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -16,33 +22,44 @@
 
 namespace callgate {
 
+/// JSON text in any form that a caller has it: a literal, std::string, std::string_view …
+template <class T>
+concept JsonText = std::convertible_to<const T&, std::string_view> && !std::is_null_pointer_v<T>;
+
 class Args {
 public:
     /// None: the tool gets {}.
     Args() = default;
-    Args(std::nullptr_t) {}                                   // NOLINT(google-explicit-constructor)
-    Args(Object object) : held_(Value(std::move(object))) {}  // NOLINT(google-explicit-constructor)
+    // NOLINTBEGIN(google-explicit-constructor)
+    Args(std::nullptr_t) {}
+    Args(Object object) : held_(Value(std::move(object))) {}
     /// A string value is taken as JSON text; null as none; anything else that is no object is refused by the
     /// call.
-    Args(Value value) : held_(std::move(value)) {}                // NOLINT(google-explicit-constructor)
-    Args(std::string json_text) : held_(std::move(json_text)) {}  // NOLINT(google-explicit-constructor)
-    Args(const char* json_text)
-        : held_(std::string_view(json_text)) {}  // NOLINT(google-explicit-constructor)
-    /// The text must outlive the call's first step, as an argument of call() does.
-    Args(std::string_view json_text) : held_(json_text) {}  // NOLINT(google-explicit-constructor)
+    Args(Value value) : held_(std::move(value)) {}
+    Args(std::string json_text) : held_(std::move(json_text)) {}
+    Args(const char* json_text) : held_(std::string(json_text)) {}
+    Args(std::string_view json_text) : held_(std::string(json_text)) {}
+    // NOLINTEND(google-explicit-constructor)
     Args(std::initializer_list<std::pair<boost::json::string_view, boost::json::value_ref>> members)
         : held_(Value(Object(members))) {}
 
     bool absent() const noexcept { return std::holds_alternative<std::monostate>(held_); }
-    /// The JSON text, if it came as such.
-    const std::string_view* view() const noexcept { return std::get_if<std::string_view>(&held_); }
-    const std::string* text() const noexcept { return std::get_if<std::string>(&held_); }
+    /// The JSON text, if they came as such.
+    std::optional<std::string_view> text() const noexcept {
+        if (const auto* own = std::get_if<std::string>(&held_)) return *own;
+        if (const auto* callers = std::get_if<std::string_view>(&held_)) return *callers;
+        return std::nullopt;
+    }
     Value* value() noexcept { return std::get_if<Value>(&held_); }
     const Value* value() const noexcept { return std::get_if<Value>(&held_); }
-    /// Makes the arguments independent of text they only point to.
-    void own();
 
 private:
+    friend class Runtime;  // the only one that borrows text, for as long as call() lasts
+    struct Borrowed {
+        std::string_view text;
+    };
+    explicit Args(Borrowed callers) : held_(callers.text) {}
+
     std::variant<std::monostate, Value, std::string, std::string_view> held_;
 };
 

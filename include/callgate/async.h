@@ -23,6 +23,7 @@
 // Threads: as Runtime.
 #pragma once
 
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -186,9 +187,8 @@ std::pair<std::function<void(Outcome)>, std::stop_token> completion_of(Handler h
 
 }  // namespace typed
 
-template <class Token>
-auto Runtime::async_call(CallRequest request, Context context, Token&& token) {
-    request.arguments.own();  // the text they may point to need not live until the call is awaited
+template <class Token, std::same_as<CallRequest> Request>
+auto Runtime::async_call(Request request, Context context, Token&& token) {
     return boost::asio::async_initiate<Token, void(Outcome)>(
         [this](auto handler, CallRequest what, Context who) {
             const auto executor = boost::asio::get_associated_executor(handler, executor_of(*this));
@@ -201,7 +201,6 @@ auto Runtime::async_call(CallRequest request, Context context, Token&& token) {
 /// CallContext::call(), awaited: inside a coroutine tool. `context` is that of the running tool.
 template <class Token>
 auto async_call(CallContext& context, std::string tool, Args arguments, Token&& token) {
-    arguments.own();
     return boost::asio::async_initiate<Token, void(Outcome)>(
         [&context](auto handler, std::string name, Args args) {
             const auto executor = boost::asio::get_associated_executor(handler);

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -48,14 +49,32 @@
 
 namespace callgate {
 
+/// One call, as a value: {"add", {{"a", 1}}}, or {"list"} without arguments.
 struct CallRequest {
     std::string tool;
     Args arguments;
     std::string action = "call";
     std::optional<std::chrono::milliseconds> timeout;  ///< beats the context's
+    /// This call's own: takes the place of the context given beside it, as a whole.
+    std::optional<Context> context;
+    /// This call's own, as it is: beats the context's. "" is none.
+    std::string idempotency_key;
 
-    explicit CallRequest(std::string name, Args args = {})
-        : tool(std::move(name)), arguments(std::move(args)) {}
+    CallRequest(const char* name) : tool(name) {}             // NOLINT(google-explicit-constructor)
+    CallRequest(std::string name) : tool(std::move(name)) {}  // NOLINT(google-explicit-constructor)
+    CallRequest(std::string name, Args args, std::string what = "call")
+        : tool(std::move(name)), arguments(std::move(args)), action(std::move(what)) {}
+
+    CallRequest& with_key(std::string key) & {
+        idempotency_key = std::move(key);
+        return *this;
+    }
+    CallRequest with_key(std::string key) && { return std::move(with_key(std::move(key))); }
+    CallRequest& with_context(Context own) & {
+        context = std::move(own);
+        return *this;
+    }
+    CallRequest with_context(Context own) && { return std::move(with_context(std::move(own))); }
 };
 
 struct RuntimeOptions {
@@ -172,7 +191,19 @@ public:
 
     Outcome call(std::string_view tool, Args arguments = {});
     Outcome call(std::string_view tool, Args arguments, Context context);
-    Outcome call(CallRequest request, Context context = {});
+    /// The same with JSON text, which is not copied.
+    template <JsonText Text>
+    Outcome call(std::string_view tool, const Text& json_text) {
+        return call(tool, Args(Args::Borrowed{json_text}));
+    }
+    template <JsonText Text>
+    Outcome call(std::string_view tool, const Text& json_text, Context context) {
+        return call(tool, Args(Args::Borrowed{json_text}), std::move(context));
+    }
+    template <std::same_as<CallRequest> Request>  // a name alone is none
+    Outcome call(Request request, Context context = {}) {
+        return call_request(std::move(request), std::move(context));
+    }
     /// {"function":{"name","arguments"}} or {"name","arguments"}; arguments as text or object; as a value or
     /// as text.
     Outcome call_json(const Value& tool_call, Context context = {});
@@ -183,7 +214,9 @@ public:
     /// In parallel, bounded; outcomes in the order of the calls. Limits are reserved for all before the first
     /// begins.
     /// An idempotency key of the context becomes one for each call: "key#0", "key#1", …; also where there is
-    /// one only, and what is on record under the plain key then counts as that call's.
+    /// one only, and what is on record under the plain key then counts as that call's. A call that brings a
+    /// key or a context of its own has no part in that: its key is used as it is, and the others keep the
+    /// numbers of their places.
     std::vector<Outcome> call_batch(std::vector<CallRequest> calls, Context context = {});
     /// A tool that is not in the registry: only the lookup is skipped. For the host, never for what a model
     /// sends.
@@ -191,7 +224,10 @@ public:
                         std::string action = "call");
     /// The outcome of a success; anything else as one of exceptions.h.
     Outcome call_or_throw(std::string_view tool, Args arguments = {}, Context context = {});
-    Outcome call_or_throw(CallRequest request, Context context = {});
+    template <std::same_as<CallRequest> Request>
+    Outcome call_or_throw(Request request, Context context = {}) {
+        return call_request_or_throw(std::move(request), std::move(context));
+    }
 
     /// What would happen. Ends as `previewed`.
     Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
@@ -211,8 +247,8 @@ public:
                std::stop_token also = {});
 
     /// Awaitable forms, defined in async.h: include it to use them.
-    template <class Token>
-    auto async_call(CallRequest request, Context context, Token&& token);
+    template <class Token, std::same_as<CallRequest> Request>
+    auto async_call(Request request, Context context, Token&& token);
     template <class... Ignored>
     auto async_call(std::string tool, Args arguments = {}, Context context = {});
 
@@ -235,6 +271,9 @@ public:
     const std::shared_ptr<Core>& core() const noexcept { return core_; }
 
 private:
+    Outcome call_request(CallRequest request, Context context);
+    Outcome call_request_or_throw(CallRequest request, Context context);
+
     std::shared_ptr<Core> core_;
     std::unique_ptr<Approvals> approvals_;
 };

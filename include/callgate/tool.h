@@ -272,27 +272,47 @@ public:
     /// Which body this is, in the words of who provides it. An approval holds for the version that was there
     /// when it was asked for. Never a build's id: a restart is no other tool.
     const std::string& version() const noexcept { return version_; }
-    Tool& version(std::string what);
+    Tool& version(std::string what) &;
 
-    // Each returns the tool itself, so that they can follow one another.
-    Tool& scopes(ScopeSet all);
-    Tool& risk(Risk level);
-    Tool& risk(std::string action, Risk level);
-    Tool& effect(EffectClass what);
-    Tool& read_only() { return effect(EffectClass::read); }
-    Tool& timeout(std::chrono::milliseconds limit);
-    Tool& retries(RetryPolicy policy);
-    Tool& limits(UseLimits use);
-    Tool& connector(std::string id);
-    Tool& target(std::string pointer);
-    Tool& resource_key(std::string pointer);
-    Tool& capability(std::string name);
-    Tool& output(Value schema);
-    Tool& open_arguments();
+    // Each returns the tool itself, so that they can follow one another. What a temporary is told moves on
+    // into the result: nothing is copied, and nothing refers to what is gone.
+    Tool& scopes(ScopeSet all) &;
+    Tool& risk(Risk level) &;
+    Tool& risk(std::string action, Risk level) &;
+    Tool& effect(EffectClass what) &;
+    Tool& read_only() & { return effect(EffectClass::read); }
+    Tool& timeout(std::chrono::milliseconds limit) &;
+    Tool& retries(RetryPolicy policy) &;
+    Tool& limits(UseLimits use) &;
+    Tool& connector(std::string id) &;
+    Tool& target(std::string pointer) &;
+    Tool& resource_key(std::string pointer) &;
+    Tool& capability(std::string name) &;
+    Tool& output(Value schema) &;
+    Tool& open_arguments() &;
     /// Runs where it is called. A body that completes later cannot; registration then refuses the tool.
-    Tool& run_inline();
-    Tool& preview(PreviewFunction make);
-    Tool& probe(ProbeFunction ask);
+    Tool& run_inline() &;
+    Tool& preview(PreviewFunction make) &;
+    Tool& probe(ProbeFunction ask) &;
+
+    Tool version(std::string what) && { return std::move(version(std::move(what))); }
+    Tool scopes(ScopeSet all) && { return std::move(scopes(std::move(all))); }
+    Tool risk(Risk level) && { return std::move(risk(level)); }
+    Tool risk(std::string action, Risk level) && { return std::move(risk(std::move(action), level)); }
+    Tool effect(EffectClass what) && { return std::move(effect(what)); }
+    Tool read_only() && { return std::move(read_only()); }
+    Tool timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
+    Tool retries(RetryPolicy policy) && { return std::move(retries(policy)); }
+    Tool limits(UseLimits use) && { return std::move(limits(use)); }
+    Tool connector(std::string id) && { return std::move(connector(std::move(id))); }
+    Tool target(std::string pointer) && { return std::move(target(std::move(pointer))); }
+    Tool resource_key(std::string pointer) && { return std::move(resource_key(std::move(pointer))); }
+    Tool capability(std::string name) && { return std::move(capability(std::move(name))); }
+    Tool output(Value schema) && { return std::move(output(std::move(schema))); }
+    Tool open_arguments() && { return std::move(open_arguments()); }
+    Tool run_inline() && { return std::move(run_inline()); }
+    Tool preview(PreviewFunction make) && { return std::move(preview(std::move(make))); }
+    Tool probe(ProbeFunction ask) && { return std::move(probe(std::move(ask))); }
 
 private:
     std::string version_;

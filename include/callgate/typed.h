@@ -3,11 +3,19 @@
 //     cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; },
 //              cg::param("a", "first addend"), cg::param("b", "second addend").default_to(0));
 //
-// Parameters may be bool, integers, floating point, std::string, enums (BOOST_DESCRIBE_ENUM), std::optional,
-// vectors, arrays, tuples and pairs, sets, maps from std::string, structs (BOOST_DESCRIBE_STRUCT), Value and
-// Object. CallContext& may stand anywhere and is no parameter. A callable whose only parameter is a described
-// struct or an Object, with no param() given, takes the whole arguments object. std::optional and parameters
-// with a default may be left out.
+// Parameters may be bool, integers, floating point, std::string, std::filesystem::path, enums
+// (BOOST_DESCRIBE_ENUM), std::optional, std::variant, vectors, arrays, tuples and pairs, sets, maps from
+// std::string, structs (BOOST_DESCRIBE_STRUCT), Value and Object. CallContext& may stand anywhere and is no
+// parameter. A callable whose only parameter is a described struct or an Object, with no param() given, takes
+// the whole arguments object. std::optional and parameters with a default may be left out.
+//
+// A variant takes the first alternative that fits exactly (typed_value.h says what that means): put the
+// narrower before the wider.
+//
+// The callable may be a function, a lambda with typed parameters, an object with one operator(), what
+// std::bind_front makes of these, or a member function of an object:
+//
+//     cg::tool("send", "Send a message", cg::member(mailer, &Mailer::send), cg::param("to"));
 //
 // It may return void, any of these types, ToolResult, ToolReturn, Result<T>, Block or std::vector<Block>. A
 // described struct gives the tool an output schema.
@@ -34,29 +42,44 @@
 #include <callgate/json.h>
 #include <callgate/result.h>
 #include <callgate/tool.h>
+#include <callgate/typed_outcome.h>
+#include <callgate/typed_signature.h>
 #include <callgate/typed_value.h>
 
 namespace callgate {
 
-/// A parameter: its name, and what the C++ type does not say. Each function returns the parameter itself.
+/// A parameter: its name, and what the C++ type does not say. Each function returns the parameter itself;
+/// that of a temporary moves on into the result.
 class Param {
 public:
     explicit Param(std::string_view name, std::string_view description = {});
 
     /// Used when the argument is absent; also makes it one that may be.
     template <class T>
-    Param& default_to(const T& value) {
+    Param& default_to(const T& value) & {
         return keyword("default", typed::to_value(value));
     }
-    Param& minimum(Value lowest) { return keyword("minimum", std::move(lowest)); }
-    Param& maximum(Value highest) { return keyword("maximum", std::move(highest)); }
-    Param& min_length(std::size_t characters) { return keyword("minLength", characters); }
-    Param& max_length(std::size_t characters) { return keyword("maxLength", characters); }
-    Param& pattern(std::string_view expression) { return keyword("pattern", Value(expression)); }
-    Param& format(std::string_view name) { return keyword("format", Value(name)); }
-    Param& one_of(std::initializer_list<Value> values) {
+    Param& minimum(Value lowest) & { return keyword("minimum", std::move(lowest)); }
+    Param& maximum(Value highest) & { return keyword("maximum", std::move(highest)); }
+    Param& min_length(std::size_t characters) & { return keyword("minLength", characters); }
+    Param& max_length(std::size_t characters) & { return keyword("maxLength", characters); }
+    Param& pattern(std::string_view expression) & { return keyword("pattern", Value(expression)); }
+    Param& format(std::string_view name) & { return keyword("format", Value(name)); }
+    Param& one_of(std::initializer_list<Value> values) & {
         return keyword("enum", Array(values.begin(), values.end()));
     }
+
+    template <class T>
+    Param default_to(const T& value) && {
+        return std::move(default_to(value));
+    }
+    Param minimum(Value lowest) && { return std::move(minimum(std::move(lowest))); }
+    Param maximum(Value highest) && { return std::move(maximum(std::move(highest))); }
+    Param min_length(std::size_t characters) && { return std::move(min_length(characters)); }
+    Param max_length(std::size_t characters) && { return std::move(max_length(characters)); }
+    Param pattern(std::string_view expression) && { return std::move(pattern(expression)); }
+    Param format(std::string_view name) && { return std::move(format(name)); }
+    Param one_of(std::initializer_list<Value> values) && { return std::move(one_of(values)); }
 
     const std::string& name() const noexcept { return name_; }
     /// Null if there is none.
@@ -79,36 +102,6 @@ namespace typed {
 
 template <class T>
 inline constexpr bool kIsContext = std::is_same_v<std::remove_cvref_t<T>, CallContext>;
-
-template <class T>
-struct Signature;
-template <class R, class... A>
-struct Signature<R (*)(A...)> {
-    using Type = R(A...);
-};
-template <class R, class... A>
-struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
-
-template <class F>
-auto signature_of() {
-    if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
-        return Signature<F>();
-    } else {
-        static_assert(
-            requires { &F::operator(); },
-            "callgate::tool: the callable must be a function, or an object with one operator() that is no "
-            "template: give a generic lambda's parameters their types");
-        return Signature<decltype(&F::operator())>();
-    }
-}
 
 /// What one argument of the callable is converted into; of the context nothing.
 template <class A>

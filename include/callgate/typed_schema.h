@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <boost/describe/enumerators.hpp>
 #include <boost/describe/members.hpp>
@@ -44,6 +46,14 @@ inline constexpr bool kOptional = false;
 template <class T>
 inline constexpr bool kOptional<std::optional<T>> = true;
 template <class T>
+inline constexpr bool kVariant = false;
+template <class... T>
+inline constexpr bool kVariant<std::variant<T...>> = true;
+template <class T>
+inline constexpr bool kNothing = std::is_same_v<T, std::monostate> || std::is_same_v<T, std::nullptr_t>;
+template <class T>
+inline constexpr bool kPath = std::is_same_v<T, std::filesystem::path>;
+template <class T>
 inline constexpr bool kDescribed = [] {
     if constexpr (std::is_class_v<T>) return boost::describe::has_describe_members<T>::value;
     return false;
@@ -72,8 +82,9 @@ void refuse_type() {
     static_assert(
         sizeof(T) == 0,
         "callgate::tool: this type has no JSON form. Use bool, integers, floating point, std::string, "
-        "std::optional, std::vector, std::array, std::tuple, std::set, std::map<std::string, T>, "
-        "callgate::Value, an enum with BOOST_DESCRIBE_ENUM or a struct with BOOST_DESCRIBE_STRUCT");
+        "std::filesystem::path, std::optional, std::variant, std::vector, std::array, std::tuple, std::set, "
+        "std::map<std::string, T>, callgate::Value, an enum with BOOST_DESCRIBE_ENUM or a struct with "
+        "BOOST_DESCRIBE_STRUCT");
 }
 
 template <class T>
@@ -100,6 +111,7 @@ Value fixed_schema(Value items, std::size_t count);
 Value tuple_schema(Array items);
 Value map_schema(Value values);
 Value enum_schema(Array names);
+Value any_of_schema(Array alternatives);
 
 template <class T>
 Value schema_of(const Within* within = nullptr);
@@ -137,8 +149,10 @@ Value schema_of([[maybe_unused]] const Within* within) {
         return integer_schema(lowest, highest);
     } else if constexpr (std::is_floating_point_v<T>) {
         return of_type("number");
-    } else if constexpr (kText<T>) {
+    } else if constexpr (kText<T> || kPath<T>) {
         return of_type("string");
+    } else if constexpr (kNothing<T>) {
+        return of_type("null");
     } else if constexpr (kEnum<T>) {
         static_assert(
             boost::describe::has_describe_enumerators<T>::value,
@@ -149,6 +163,12 @@ Value schema_of([[maybe_unused]] const Within* within) {
         return enum_schema(std::move(names));
     } else if constexpr (kOptional<T>) {
         return schema_of<typename T::value_type>(within);
+    } else if constexpr (kVariant<T>) {
+        Array alternatives;
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (alternatives.push_back(schema_of<std::variant_alternative_t<I, T>>(within)), ...);
+        }(std::make_index_sequence<std::variant_size_v<T>>());
+        return any_of_schema(std::move(alternatives));
     } else if constexpr (kDescribed<T>) {
         if (is_within(&kTypeMark<T>, within)) return of_type("object");
         Object out = struct_schema<T>(within);

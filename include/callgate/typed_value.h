@@ -2,12 +2,19 @@
 //
 // Reading never misbehaves, whatever the JSON is: it fills the value, or says which part was wrong.
 //
+// A std::variant takes the first of its alternatives that fits exactly, and where none does, the first that
+// fits. Exactly means: a whole number that is written as one (5) is an integer, any other (5.0, 0.5) is
+// floating point, and an object has no member that the struct does not have.
+//
 // Threads: all functions may be called from any thread; a Fault belongs to one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -32,6 +39,9 @@ public:
     bool wrong_length(std::size_t expected, std::size_t got);
     bool repeated();
     bool missing(std::string_view name);
+    bool unusable_path();
+    bool no_alternative(const Value& got);
+    bool unknown_member(std::string_view name);
 
     /// The fault lies inside this member or item: called from the inside out.
     bool inside(std::string_view name);
@@ -40,6 +50,17 @@ public:
     std::string message() const;
     /// invalid_arguments, details {reason, parameter}; nothing was applied.
     ToolFailure failure() const;
+    /// The same about what a tool returned: output_invalid, details {reason, path}.
+    Error of_result() const;
+
+    bool has_place() const noexcept { return !path_.empty(); }
+
+    /// Whether only what fits exactly may be read now.
+    bool exact() const noexcept { return exact_; }
+    /// For one alternative of a variant: a fault of its own. False when too many have been tried inside others.
+    bool may_try() noexcept;
+    Fault attempt(bool exactly) const;
+    void tried(const Fault& alternative) noexcept { tries_left_ = alternative.tries_left_; }
 
 private:
     bool because(std::string_view reason, std::string text);
@@ -47,6 +68,10 @@ private:
     std::string path_;  // "items/3/name"
     std::string text_;
     std::string_view reason_;
+    bool exact_ = false;
+    bool nested_ = false;  // inside an alternative that is being tried
+    // Variants inside variants could be tried in more ways than anybody can wait for.
+    std::size_t tries_left_ = 200'000;
 };
 
 /// Null if there is none. Arguments mostly come in the order of the parameters, so the place is tried first.
@@ -67,13 +92,25 @@ bool real_number(const Value& value, double& out) noexcept;
 template <class T>
 bool read(const Value& value, T& out, Fault& fault);
 
+/// The first member of the object that is none of these.
+std::optional<std::string_view> first_unknown(const Object& object, std::span<const std::string_view> names);
+
+template <class T>
+bool knows_members(const Object& object, Fault& fault) {
+    std::string_view names[boost::mp11::mp_size<Members<T>>::value + 1];
+    std::size_t count = 0;
+    boost::mp11::mp_for_each<Members<T>>([&](auto member) { names[count++] = member.name; });
+    const auto unknown = first_unknown(object, std::span(names, count));
+    return !unknown || fault.unknown_member(*unknown);
+}
+
 template <class T>
 bool read_all(const Object& object, T& out, Fault& fault) {
     if constexpr (std::is_same_v<T, Object>) {
         out = object;
         return true;
     } else {
-        bool good = true;
+        bool good = !fault.exact() || knows_members<T>(object, fault);
         boost::mp11::mp_for_each<Members<T>>([&](auto member) {
             if (!good) return;
             auto& slot = out.*decltype(member)::pointer;
@@ -95,6 +132,7 @@ bool read_integer(const Value& value, T& out, Fault& fault) {
         return true;
     }
     Widest number{};
+    if (fault.exact() && value.is_double()) return fault.wrong_type("integer", value);
     if (whole_number(value, number) && std::in_range<T>(number)) {
         out = static_cast<T>(number);
         return true;
@@ -147,6 +185,28 @@ bool read_items(const Array& items, T& out, Fault& fault) {
     return true;
 }
 
+template <class T, std::size_t I = 0>
+bool read_alternative(const Value& value, T& out, Fault& fault, bool exactly) {
+    if constexpr (I == std::variant_size_v<T>) {
+        return false;
+    } else {
+        if (!fault.may_try()) return false;
+        Fault own = fault.attempt(exactly);
+        std::variant_alternative_t<I, T> alternative{};
+        const bool good = read(value, alternative, own);
+        fault.tried(own);
+        if (!good) return read_alternative<T, I + 1>(value, out, fault, exactly);
+        out.template emplace<I>(std::move(alternative));
+        return true;
+    }
+}
+
+template <class T>
+bool read_variant(const Value& value, T& out, Fault& fault) {
+    return read_alternative(value, out, fault, true) ||
+           (!fault.exact() && read_alternative(value, out, fault, false)) || fault.no_alternative(value);
+}
+
 template <class T>
 bool read(const Value& value, T& out, Fault& fault) {
     if constexpr (std::is_same_v<T, Value>) {
@@ -161,7 +221,9 @@ bool read(const Value& value, T& out, Fault& fault) {
         return read_integer(value, out, fault);
     } else if constexpr (std::is_floating_point_v<T>) {
         double number = 0;
-        if (!real_number(value, number)) return fault.wrong_type("number", value);
+        if (!real_number(value, number) || (fault.exact() && !value.is_double())) {
+            return fault.wrong_type("number", value);
+        }
         out = static_cast<T>(number);
         return true;
     } else if constexpr (kText<T>) {
@@ -169,6 +231,17 @@ bool read(const Value& value, T& out, Fault& fault) {
         if (text == nullptr) return fault.wrong_type("string", value);
         out = T(text->data(), text->size());
         return true;
+    } else if constexpr (kPath<T>) {
+        const auto* const text = value.if_string();
+        if (text == nullptr) return fault.wrong_type("string", value);
+        const std::string_view name(text->data(), text->size());
+        if (name.find('\0') != std::string_view::npos) return fault.unusable_path();
+        out = T(name);
+        return true;
+    } else if constexpr (kNothing<T>) {
+        return value.is_null() || fault.wrong_type("null", value);
+    } else if constexpr (kVariant<T>) {
+        return read_variant(value, out, fault);
     } else if constexpr (kEnum<T>) {
         return read_enum(value, out, fault);
     } else if constexpr (kOptional<T>) {
@@ -233,8 +306,12 @@ template <class T>
 Value to_value(const T& from) {
     if constexpr (kJson<T>) {
         return Value(from);
-    } else if constexpr (std::is_same_v<T, std::nullptr_t> || std::is_same_v<T, std::monostate>) {
+    } else if constexpr (kNothing<T>) {
         return nullptr;
+    } else if constexpr (kPath<T>) {
+        return Value(from.string());
+    } else if constexpr (kVariant<T>) {
+        return std::visit([](const auto& held) { return to_value(held); }, from);
     } else if constexpr (std::is_same_v<T, bool>) {
         return Value(from);
     } else if constexpr (kInteger<T>) {

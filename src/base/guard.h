@@ -54,7 +54,8 @@ namespace callgate::base {
     guard(thrown_errors_kept)       /* an Error that is thrown keeps its code */                        \
     guard(finite_arguments)         /* no body is given NaN */                                          \
     guard(approvals_capped)         /* a principal has a share of the open approvals */                 \
-    guard(places_are_waited_for)    /* where a limit queues, a call waits for its place */
+    guard(places_are_waited_for)    /* where a limit queues, a call waits for its place */              \
+    guard(defaults_filled_in)       /* a native tool sees the defaults of its schema */
 // clang-format on
 
 enum class Guard : std::uint8_t {

@@ -187,7 +187,6 @@ Outcome RunContext::call(std::string_view tool, Args args) {
 
 void RunContext::start(std::string_view tool, Args args, std::function<void(Outcome)> done,
                        std::stop_token also) {
-    args.own();
     Request request = nested(tool, std::move(args));
     call_.core->start(std::move(request), std::move(done), also);
 }

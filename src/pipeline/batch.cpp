@@ -15,19 +15,18 @@ using pipeline::Origin;
 
 // Rates and budgets are taken for all calls before the first begins: a batch cannot run half way into a
 // limit. A ticket for each call; none at all if nothing limits them.
-Result<std::vector<policy::Limiter::Ticket>> reserve(Runtime::Core& core,
-                                                     const std::vector<CallRequest>& calls,
-                                                     const Context& context) {
+Result<std::vector<policy::Limiter::Ticket>> reserve(
+    Runtime::Core& core, const std::vector<CallRequest>& calls,
+    const std::vector<pipeline::SharedContext>& contexts) {
     const auto rules = core.policy.state().current();
     policy::Limiter& limiter = core.policy.state().limiter;
-    const Registry& registry = core.registry_of(context.tenant);
     std::vector<std::shared_ptr<const ToolEntry>> tools;
     std::vector<policy::Limiter::Ask> asks;
     std::vector<std::size_t> asked_by;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        auto tool = registry.find(calls[i].tool);
+        auto tool = core.registry_of(contexts[i]->tenant).find(calls[i].tool);
         if (!tool) continue;
-        const policy::Limiter::Ask ask{tool.get(), &context};
+        const policy::Limiter::Ask ask{tool.get(), contexts[i].get()};
         if (limiter.unlimited(*rules, ask)) continue;
         tools.push_back(std::move(tool));
         asks.push_back(ask);
@@ -47,12 +46,32 @@ Error too_large(std::size_t limit) {
             {{"reason", "batch_too_large"}, {"limit", limit}}};
 }
 
+bool has_own_key(const CallRequest& call) {
+    return call.context || !call.idempotency_key.empty();
+}
+
 // One key cannot stand for several calls, and a progress function is told of one call at a time.
 pipeline::SharedContext for_one_of_many(const pipeline::SharedContext& shared, std::size_t number) {
     if (shared->idempotency_key.empty() && !shared->on_progress) return shared;
     Context own = *shared;
     if (!own.idempotency_key.empty()) own.idempotency_key += "#" + std::to_string(number);
     return pipeline::share(std::move(own));
+}
+
+std::vector<pipeline::SharedContext> contexts_of(const std::vector<CallRequest>& calls,
+                                                 const pipeline::SharedContext& shared) {
+    std::vector<pipeline::SharedContext> contexts;
+    contexts.reserve(calls.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (has_own_key(calls[i])) {
+            contexts.push_back(pipeline::share(pipeline::context_of(calls[i], *shared)));
+        } else if (calls.size() > 1 || CALLGATE_GUARD(batch_suffix)) {
+            contexts.push_back(for_one_of_many(shared, i));
+        } else {
+            contexts.push_back(shared);
+        }
+    }
+    return contexts;
 }
 
 struct BatchProgress {
@@ -89,11 +108,12 @@ void wait_until_fewer(Runtime::Core& core, BatchProgress& progress, std::size_t 
 
 std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Context context) {
     const pipeline::SharedContext shared = pipeline::share(std::move(context));
+    std::vector<pipeline::SharedContext> contexts = contexts_of(calls, shared);
     std::optional<Error> refused;
     std::vector<policy::Limiter::Ticket> tickets;
     if (calls.size() > options.max_batch) {
         refused = too_large(options.max_batch);
-    } else if (auto reserved = reserve(*this, calls, *shared)) {
+    } else if (auto reserved = reserve(*this, calls, contexts)) {
         tickets = std::move(*reserved);
     } else {
         refused = std::move(reserved.error());
@@ -111,9 +131,8 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
         pipeline::CallSpec& request = call->request;
         request.arguments = std::move(calls[i].arguments);
         request.timeout = calls[i].timeout;
-        request.context =
-            calls.size() > 1 || CALLGATE_GUARD(batch_suffix) ? for_one_of_many(shared, i) : shared;
-        if (!shared->idempotency_key.empty()) {
+        request.context = std::move(contexts[i]);
+        if (!shared->idempotency_key.empty() && !has_own_key(calls[i])) {
             Origin& from = request.from();
             if (auto why = pipeline::key_fault(shared->idempotency_key)) from.refused = std::move(why);
             from.key_as_it_is = true;

@@ -225,9 +225,7 @@ std::shared_ptr<const Value> Call::arguments_as_they_came() const {
     constexpr std::size_t kShown = 1'000;
     const Args& args = request.arguments;
     if (const Value* value = args.value()) return std::make_shared<const Value>(*value);
-    if (const auto* view = args.view())
-        return std::make_shared<const Value>(base::truncate_to_bytes(*view, kShown));
-    if (const auto* text = args.text())
+    if (const auto text = args.text())
         return std::make_shared<const Value>(base::truncate_to_bytes(*text, kShown));
     return std::make_shared<const Value>(Object());
 }

@@ -14,4 +14,10 @@ SharedContext share(Context context) {
     return std::make_shared<const Context>(std::move(context));
 }
 
+Context context_of(const CallRequest& request, Context beside) {
+    Context context = request.context ? *request.context : std::move(beside);
+    if (!request.idempotency_key.empty()) context.idempotency_key = request.idempotency_key;
+    return context;
+}
+
 }  // namespace callgate::pipeline

@@ -14,6 +14,7 @@
 #include <callgate/args.h>
 #include <callgate/context.h>
 #include <callgate/outcome.h>
+#include <callgate/runtime.h>
 
 #include "base/clock.h"
 #include "policy/memory.h"
@@ -34,6 +35,8 @@ using SharedContext = std::shared_ptr<const Context>;
 [[gnu::hot]] SharedContext usual_context() noexcept;
 /// With kLocalPrincipal where none is named. Every call's context passes here.
 SharedContext share(Context context);
+/// A request's own context and key, where it has them; otherwise the one given beside it.
+Context context_of(const CallRequest& request, Context beside);
 
 /// What else there is to know of a call that a caller did not simply make: resumed, made by a tool, part of a
 /// limited batch, given its tool, or refused before it could begin.

@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "json/pointer.h"
 #include "ledger/digest.h"
+#include "schema/defaults.h"
 
 namespace callgate::pipeline {
 
@@ -17,6 +18,21 @@ std::string holder_of_key(const Call& call) {
     const CallId& claimed = cold->claimed.row.call_id;
     const CallId& holder = claimed != CallId{} ? claimed : cold->peek.row.call_id;
     return holder != CallId{} ? base::Uuid{holder}.to_string() : std::string();
+}
+
+std::string target_in(const Call& call, const Value& arguments) {
+    if (!call.tool->target()) return {};
+    const Value* const target = json::find(arguments, *call.tool->target());
+    return target == nullptr ? std::string() : json::canonical(*target);
+}
+
+void take_fingerprint(Call& call, const Value& arguments) {
+    call.has_fingerprint = true;
+    const std::string target = target_in(call, arguments);
+    call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
+        call.tool->name(), call.tool->definition_hash(), call.outcome.action, arguments, target));
+    call.cold().request_hash = base::hex_encode(
+        std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
 }
 
 }  // namespace
@@ -47,19 +63,22 @@ std::optional<Error> key_fault(std::string_view key) {
 }
 
 std::string target_text(const Call& call) {
-    if (!call.tool->target()) return {};
-    const Value* target = json::find(*call.arguments, *call.tool->target());
-    return target == nullptr ? std::string() : json::canonical(*target);
+    return target_in(call, *call.arguments);
 }
 
 void need_fingerprint(Call& call) {
     if (call.has_fingerprint) return;
-    call.has_fingerprint = true;
-    const std::string target = target_text(call);
-    call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
-        call.tool->name(), call.tool->definition_hash(), call.outcome.action, *call.arguments, target));
-    call.cold().request_hash = base::hex_encode(
-        std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
+    take_fingerprint(call, *call.arguments);
+}
+
+void use_earlier_fingerprint(Call& call, bool earlier) {
+    if (call.cold().by_earlier_print == earlier) return;
+    call.cold().by_earlier_print = earlier;
+    if (earlier) {
+        take_fingerprint(call, schema::without(*call.arguments, call.cold().filled));
+    } else {
+        take_fingerprint(call, *call.arguments);
+    }
 }
 
 void KeyWaiter::wake() {

@@ -19,6 +19,9 @@ std::optional<Error> key_fault(std::string_view key);
 
 /// Computes the fingerprint, once. Only calls with a key or an approval need it.
 void need_fingerprint(Call& call);
+/// Between the fingerprint of the arguments as they are and the one they had before defaults were filled in:
+/// what earlier versions recorded (docs/decisions/0022).
+void use_earlier_fingerprint(Call& call, bool earlier);
 
 /// What the contract's target argument names, as text; "" where there is none.
 std::string target_text(const Call& call);

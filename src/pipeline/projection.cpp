@@ -51,9 +51,7 @@ Value raw_arguments(const Call& call) {
     if (call.arguments) return *call.arguments;
     const Args& args = call.request.arguments;
     if (const Value* value = args.value()) return *value;
-    std::string_view text;
-    if (const auto* view = args.view()) text = *view;
-    if (const auto* own = args.text()) text = *own;
+    const std::string_view text = args.text().value_or(std::string_view());
     if (text.empty()) return Object();
     if (auto parsed = json::parse(text, call.core->options.argument_limits)) return std::move(*parsed);
     return Value(fmt::format("<{} bytes that are no JSON>", text.size()));

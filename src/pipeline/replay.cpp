@@ -15,6 +15,25 @@ enum class ReplayPhase : std::uint8_t {
     done
 };
 
+// A key that an earlier version recorded has the fingerprint of the arguments without the schema's defaults:
+// a call that these were filled in for is looked for under that one, too. True: look again.
+bool look_under_other_fingerprint(Call& call) {
+    ColdState& cold = call.cold();
+    const ledger::ClaimVerdict verdict = cold.peek.verdict;
+    const bool not_ours =
+        verdict == ledger::ClaimVerdict::claimed || verdict == ledger::ClaimVerdict::key_reused;
+    if (cold.filled.empty() || !not_ours) return false;
+    if (!cold.earlier_print_tried) {
+        cold.earlier_print_tried = true;
+        cold.verdict_of_own = verdict;
+        use_earlier_fingerprint(call, true);
+        return true;
+    }
+    use_earlier_fingerprint(call, false);
+    cold.peek.verdict = cold.verdict_of_own;
+    return false;
+}
+
 Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
     ReplayCounters& counters = call.core->counters.replay;
     switch (verdict) {
@@ -52,10 +71,15 @@ Step replay(Call& call) {
                 break;
             case ReplayPhase::peeked:
                 if (call.cold().peek.error) return call.refuse(std::move(*call.cold().peek.error));
+                if (look_under_other_fingerprint(call)) {
+                    call.phase = ReplayPhase::peek;
+                    break;
+                }
                 call.shown_not_applied = shows_not_applied(call.cold().peek.verdict, call.cold().peek.found);
                 if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
                 if (call.cold().by_plain_key && call.cold().peek.verdict == ledger::ClaimVerdict::claimed) {
                     call.cold().plain_key_free = true;
+                    call.cold().earlier_print_tried = false;
                     call.phase = ReplayPhase::peek;
                     break;
                 }
@@ -91,6 +115,8 @@ Step replay(Call& call) {
                     return refuse_key(call, ledger::ClaimVerdict::in_progress);
                 }
                 call.cold().plain_key_free = false;
+                call.cold().earlier_print_tried = false;
+                use_earlier_fingerprint(call, false);
                 call.phase = ReplayPhase::peek;
                 break;
             case ReplayPhase::done: return Step::next;

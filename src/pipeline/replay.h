@@ -7,6 +7,9 @@
 // The keys of a batch's calls are "key#0", "key#1", …, and no caller's own key may end so. A batch of one
 // had the plain key in earlier versions: what is on record there counts as this call's, and it goes on
 // under that key, too. Only where nothing is there does it go on as "key#0".
+//
+// Earlier versions did not fill in the defaults of a tool's schema: what they recorded counts for a call
+// whose arguments are the same without those, and it goes on under that fingerprint.
 #pragma once
 
 #include "pipeline/counter.h"

@@ -30,6 +30,7 @@ Request make_request(std::string_view tool, Args arguments, Context context, std
 }
 
 Request make_request(CallRequest call, Context context) {
+    context = pipeline::context_of(call, std::move(context));
     Request request =
         make_request(call.tool, std::move(call.arguments), std::move(context), std::move(call.action));
     request.timeout = call.timeout;
@@ -69,7 +70,7 @@ Approvals& Runtime::approvals() {
     return pipeline::Call::run_to_end(call);
 }
 
-Outcome Runtime::call(CallRequest request, Context context) {
+Outcome Runtime::call_request(CallRequest request, Context context) {
     return core_->run(make_request(std::move(request), std::move(context)));
 }
 
@@ -110,8 +111,8 @@ Outcome Runtime::call_or_throw(std::string_view tool, Args arguments, Context co
     return outcome;
 }
 
-Outcome Runtime::call_or_throw(CallRequest request, Context context) {
-    Outcome outcome = call(std::move(request), std::move(context));
+Outcome Runtime::call_request_or_throw(CallRequest request, Context context) {
+    Outcome outcome = call_request(std::move(request), std::move(context));
     throw_if_failed(outcome);
     return outcome;
 }
@@ -131,7 +132,6 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
 
 void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done,
                     std::stop_token also) {
-    request.arguments.own();
     core_->start(make_request(std::move(request), std::move(context)), std::move(done), also);
 }
 

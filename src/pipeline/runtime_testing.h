@@ -231,7 +231,8 @@ struct TestRuntime {
     Runtime* operator->() const { return runtime.get(); }
 
     /// Begins a call and keeps its outcome.
-    Ended start(CallRequest request, Context context = {}) const {
+    template <std::same_as<CallRequest> Request>
+    Ended start(Request request, Context context = {}) const {
         auto kept = std::make_shared<std::optional<Outcome>>();
         runtime->start(std::move(request), std::move(context),
                        [kept](Outcome ended) { *kept = std::move(ended); });

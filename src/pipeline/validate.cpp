@@ -56,6 +56,23 @@ Step not_finite(Call& call, const std::string& path) {
                              {{"reason", "not_finite"}, {"path", path}}));
 }
 
+// Absent members become the schema's defaults. False: that made more of them than arguments may be.
+bool fill_in(Call& call, Value& value, bool& filled) {
+    const schema::Defaults* const defaults = call.tool->defaults();
+    if (defaults == nullptr || !CALLGATE_GUARD(defaults_filled_in)) return true;
+    const bool keyed = !call.request.context->idempotency_key.empty();
+    filled = defaults->fill(value, keyed ? &call.cold().filled : nullptr) != 0;
+    return !filled || json::check_size(value, call.core->options.argument_limits).has_value();
+}
+
+[[gnu::cold]] Step filled_too_large(Call& call) {
+    call.core->counters.validate.invalid.add();
+    return call.refuse(Error(ErrorCode::invalid_arguments,
+                             "With the defaults of the tool's schema there are too many arguments; send "
+                             "fewer.",
+                             {{"reason", "too_large"}}));
+}
+
 // Arguments with the memory they live in: small ones take a single allocation, and go at once.
 struct HeldArguments {
     unsigned char first[512];
@@ -86,9 +103,13 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
         if (!changed) return call.refuse(std::move(changed.error()));
         value = std::move(*changed);
     }
+    bool filled = false;
+    if (!fill_in(call, value, filled)) return filled_too_large(call);
     if (call.core->options.validate_arguments && CALLGATE_GUARD(schema_check) &&
         call.tool->input().check(value, scratch) != schema::Verdict::valid) {
         schema::Coerced coerced = call.tool->input().coerce(value, call.tool->contract().coercion);
+        // What was brought into shape may have become an object with defaults of its own.
+        if (!coerced.changes.empty() && !fill_in(call, coerced.value, filled)) return filled_too_large(call);
         if (coerced.changes.empty() ||
             call.tool->input().check(coerced.value, scratch) != schema::Verdict::valid) {
             return invalid(call, coerced.changes.empty() ? value : coerced.value);
@@ -127,6 +148,10 @@ Step judge_approved(Call& call, const Value& value, schema::Scratch& scratch) {
         auto accepted = call.tool->input().accept(text, scratch, limits, &held->memory);
         if (accepted && accepted->verdict == schema::Verdict::valid && accepted->value.is_object()) {
             held->value.emplace(std::move(accepted->value));
+            bool filled = false;
+            if (!fill_in(call, *held->value, filled)) return filled_too_large(call);
+            if (filled && call.tool->input().check(*held->value, scratch) != schema::Verdict::valid)
+                return invalid(call, *held->value);
             accept(call, std::move(held));
             return Step::next;
         }
@@ -153,9 +178,7 @@ Step validate(Call& call) {
     Step step = Step::next;
     if (call.resumes() && CALLGATE_GUARD(hooks_once)) {
         step = judge_approved(call, call.request.origin->approval->arguments, scratch);
-    } else if (const auto* view = args.view()) {
-        step = from_text(call, *view, scratch);
-    } else if (const auto* text = args.text()) {
+    } else if (const auto text = args.text()) {
         step = from_text(call, *text, scratch);
     } else if (Value* value = args.value()) {
         if (value->is_string()) {

@@ -2,8 +2,9 @@
 //
 // They may come as an object, as JSON text, or not at all. What does not fit is brought into shape where
 // nothing is guessed (coercion, on a copy); what still does not fit is refused with every reason at once, and
-// nothing runs. NaN and infinities are no JSON and are refused. A resumed call has the arguments that were
-// approved: an action's hooks do not run again.
+// nothing runs. Absent members that a native tool's schema has a default for are filled in: the schema, the
+// rules, an approval and the tool see them alike. NaN and infinities are no JSON and are refused. A resumed
+// call has the arguments that were approved: an action's hooks do not run again, and nothing is filled in.
 #pragma once
 
 #include "pipeline/counter.h"

@@ -27,21 +27,32 @@ TEST(Args, TakeAnObjectOrAnyValue) {
 }
 
 TEST(Args, TakeJsonTextAsItIs) {
-    EXPECT_EQ(*given(R"({"a":1})").view(), R"({"a":1})");
-    EXPECT_EQ(*given(std::string("{}")).text(), "{}");
+    EXPECT_EQ(given(R"({"a":1})").text(), R"({"a":1})");
+    EXPECT_EQ(given(std::string("{}")).text(), "{}");
+    EXPECT_EQ(given(std::string_view("{}")).text(), "{}");
+    EXPECT_EQ(given(Object()).text(), std::nullopt);
 }
 
-TEST(Args, OwnTheirTextWhenAsked) {
-    Args args;
-    {
-        const std::string text = R"({"a": "long enough not to be kept in place"})";
-        args = Args(std::string_view(text));
-        EXPECT_EQ(args.view()->data(), text.data());
-        args.own();
-    }
-    EXPECT_EQ(args.view(), nullptr);
-    ASSERT_NE(args.text(), nullptr);
-    EXPECT_EQ(*args.text(), R"({"a": "long enough not to be kept in place"})");
+TEST(Args, OwnTheirTextHoweverItWasGiven) {
+    const std::string_view kText = R"({"a": "long enough not to be kept in place"})";
+    std::string text(kText);
+    const Args from_view = std::string_view(text);
+    const Args from_pointer = text.c_str();
+    const Args copy = from_view;
+    text.assign(text.size(), '?');
+    EXPECT_EQ(from_view.text(), kText);
+    EXPECT_EQ(from_pointer.text(), kText);
+    EXPECT_EQ(copy.text(), kText);
+}
+
+template <class T>
+concept TakenAsText = JsonText<T>;
+
+TEST(Args, AreTakenForTextOnlyWhereTheyAre) {
+    EXPECT_TRUE(TakenAsText<char[3]> && TakenAsText<const char*> && TakenAsText<std::string> &&
+                TakenAsText<std::string_view> && TakenAsText<boost::json::string>);
+    EXPECT_FALSE(TakenAsText<std::nullptr_t> || TakenAsText<Value> || TakenAsText<Object> ||
+                 TakenAsText<Args>);
 }
 
 }  // namespace

@@ -52,13 +52,13 @@ public:
         const Value* type = member(schema, "type");
         if (type != nullptr && type->is_string()) return named(type->get_string(), schema, depth);
         if (type != nullptr && type->is_array())
-            return joined(type->get_array(), [&](const Value& name) {
+            return type_of(type->get_array(), [&](const Value& name) {
                 return name.is_string() ? named(name.get_string(), schema, depth) : std::string("any");
             });
         for (const std::string_view keyword : {"anyOf", "oneOf"}) {
             const Value* list = member(schema, keyword);
             if (list != nullptr && list->is_array())
-                return joined(list->get_array(), [&](const Value& form) { return of(form, depth + 1); });
+                return type_of(list->get_array(), [&](const Value& form) { return of(form, depth + 1); });
         }
         if (const Value* list = member(schema, "allOf"); list != nullptr && list->is_array()) {
             for (const Value& part : list->get_array()) {
@@ -86,7 +86,13 @@ private:
         return text.size() <= kLongestValue ? text : "string";
     }
 
-    static std::string joined(const Array& list, auto text_of) {
+    // What else may stand where null may: that says more than null does.
+    static std::string type_of(const Array& list, auto text_of) {
+        std::string text = joined(list, text_of, "null");
+        return text.empty() ? joined(list, text_of) : text;
+    }
+
+    static std::string joined(const Array& list, auto text_of, std::string_view except = {}) {
         std::vector<std::string> texts;
         bool more = false;
         for (const Value& value : list) {
@@ -94,10 +100,11 @@ private:
                 more = true;
                 break;
             }
-            if (std::string text = text_of(value); std::ranges::find(texts, text) == texts.end())
+            std::string text = text_of(value);
+            if (text != except && std::ranges::find(texts, text) == texts.end())
                 texts.push_back(std::move(text));
         }
-        if (texts.empty()) return "any";
+        if (texts.empty()) return except.empty() ? "any" : "";
         return fmt::format("{}{}", fmt::join(texts, " | "), more ? " | …" : "");
     }
 

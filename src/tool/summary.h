@@ -25,7 +25,8 @@ struct ParameterSummary {
 /// In the schema's order; what is required but not described comes last.
 std::vector<ParameterSummary> summarize_parameters(const Value& schema);
 
-/// The type of the values a schema accepts: "string", "integer[]", "\"a\" | \"b\"", "object | null", "any".
+/// The type of the values a schema accepts: "string", "integer[]", "\"a\" | \"b\"", "object | string", "any".
+/// Where null may stand instead of something, that something is shown.
 std::string type_text(const Value& schema);
 
 std::string compact_form(std::string_view name, const std::vector<ParameterSummary>& parameters);

@@ -17,16 +17,28 @@ std::string type_in(std::string_view schema) {
 
 TEST(Summary, PlainTypesAreNamed) {
     EXPECT_EQ(type_in(R"({"type": "string"})"), "string");
-    EXPECT_EQ(type_in(R"({"type": ["integer", "null"]})"), "integer | null");
+    EXPECT_EQ(type_in(R"({"type": ["integer", "string"]})"), "integer | string");
     EXPECT_EQ(type_in("{}"), "any");
     EXPECT_EQ(type_in("true"), "any");
     EXPECT_EQ(type_in("false"), "never");
     EXPECT_EQ(type_in(R"({"properties": {}})"), "object");
 }
 
+TEST(Summary, WhereNullMayStandInsteadOfSomethingThatIsShown) {
+    EXPECT_EQ(type_in(R"({"type": ["string", "null"]})"), "string");
+    EXPECT_EQ(type_in(R"({"type": ["null", "integer", "string"]})"), "integer | string");
+    EXPECT_EQ(type_in(R"({"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}}]})"),
+              "string[]");
+    EXPECT_EQ(type_in(R"({"type": ["null"]})"), "null") << "where there is nothing else";
+    EXPECT_EQ(type_in(R"({"anyOf": [{}, {"type": "null"}]})"), "any");
+    EXPECT_EQ(type_in(R"({"type": []})"), "any");
+}
+
 TEST(Summary, ArraysNameTheirItems) {
     EXPECT_EQ(type_in(R"({"type": "array", "items": {"type": "string"}})"), "string[]");
-    EXPECT_EQ(type_in(R"({"type": "array", "items": {"type": ["string", "null"]}})"), "(string | null)[]");
+    EXPECT_EQ(type_in(R"({"type": "array", "items": {"type": ["string", "null"]}})"), "string[]");
+    EXPECT_EQ(type_in(R"({"type": "array", "items": {"type": ["string", "integer"]}})"),
+              "(string | integer)[]");
     EXPECT_EQ(type_in(R"({"type": "array"})"), "array");
 }
 
@@ -39,7 +51,7 @@ TEST(Summary, EnumsAndConstantsShowTheirValues) {
 TEST(Summary, AlternativesAreJoinedOnce) {
     EXPECT_EQ(
         type_in(R"({"anyOf": [{"type": "string"}, {"type": "string", "minLength": 2}, {"type": "null"}]})"),
-        "string | null");
+        "string");
 }
 
 TEST(Summary, LocalReferencesAreFollowed) {

@@ -196,6 +196,10 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     entry->undeclared_ = nobody_declared(contract, entry->actions_);
     if (!contract.risk) contract.risk = contract.provider == ProviderType::native ? Risk::low : Risk::high;
     if (contract.connector_id.empty()) contract.connector_id = name;
+    if (contract.provider == ProviderType::native) {
+        entry->defaults_.emplace(definition.input_schema);
+        if (entry->defaults_->empty()) entry->defaults_.reset();
+    }
     entry->target_ = pointer(contract.target);
     entry->resource_key_ = pointer(contract.resource_key);
     entry->blast_radius_ = pointer(contract.blast_radius);

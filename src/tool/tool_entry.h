@@ -17,6 +17,7 @@
 
 #include "base/sha256.h"
 #include "json/pointer.h"
+#include "schema/defaults.h"
 #include "tool/live_state.h"
 
 namespace callgate {
@@ -41,6 +42,9 @@ public:
 
     const schema::Schema& input() const noexcept { return *input_; }
     const schema::Schema* output() const noexcept { return output_ ? &*output_ : nullptr; }
+    /// What its schema says about absent arguments; null where there is nothing to fill in, and for tools
+    /// that are not native: their other side has its own.
+    const schema::Defaults* defaults() const noexcept { return defaults_ ? &*defaults_ : nullptr; }
     const base::Sha256Digest& definition_hash() const noexcept { return definition_hash_; }
 
     // Asked for every call, so that the usual answer is found here.
@@ -93,6 +97,7 @@ private:
     Tool tool_;
     std::optional<schema::Schema> input_;
     std::optional<schema::Schema> output_;
+    std::optional<schema::Defaults> defaults_;
     base::Sha256Digest definition_hash_{};
     std::vector<std::string> actions_;
     std::optional<json::Pointer> target_;

@@ -1,5 +1,6 @@
 #include <callgate/typed.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -57,6 +58,35 @@ bool Fault::missing(std::string_view name) {
     return inside(name);
 }
 
+bool Fault::unusable_path() {
+    return because("not_a_path", "must not contain a NUL character");
+}
+
+bool Fault::no_alternative(const Value& got) {
+    if (tries_left_ == 0)
+        return because("too_many_alternatives", "could be read in more ways than are tried");
+    return because("no_alternative",
+                   fmt::format("fits none of the types it may have, got {}", type_name(got)));
+}
+
+bool Fault::unknown_member(std::string_view name) {
+    because("unknown_member", "is not known");
+    return inside(name);
+}
+
+bool Fault::may_try() noexcept {
+    if (nested_ && tries_left_ != 0) --tries_left_;
+    return tries_left_ != 0;
+}
+
+Fault Fault::attempt(bool exactly) const {
+    Fault own;
+    own.nested_ = true;
+    own.exact_ = exact_ || exactly;
+    own.tries_left_ = tries_left_;
+    return own;
+}
+
 bool Fault::inside(std::string_view name) {
     path_ = path_.empty() ? std::string(name) : fmt::format("{}/{}", name, path_);
     return false;
@@ -76,6 +106,25 @@ ToolFailure Fault::failure() const {
     details.emplace("reason", reason_);
     details.emplace("parameter", path_);
     return {Error(ErrorCode::invalid_arguments, message(), std::move(details)), Applied::no};
+}
+
+Error Fault::of_result() const {
+    Object details;
+    details.emplace("reason", reason_);
+    details.emplace("path", path_);
+    const std::string what = reason_ == "missing" ? "is missing" : text_;
+    const std::string where = path_.empty() ? std::string("it") : fmt::format("'{}'", path_);
+    return Error(ErrorCode::output_invalid,
+                 fmt::format("The result does not fit the type it is read into: {} {}", where, what),
+                 std::move(details));
+}
+
+std::optional<std::string_view> first_unknown(const Object& object, std::span<const std::string_view> names) {
+    for (const auto& member : object) {
+        const std::string_view name(member.key().data(), member.key().size());
+        if (std::ranges::find(names, name) == names.end()) return name;
+    }
+    return std::nullopt;
 }
 
 bool is_within(const void* type, const Within* within) noexcept {
@@ -154,6 +203,12 @@ Value enum_schema(Array names) {
     Object out;
     out.emplace("type", "string");
     out.emplace("enum", std::move(names));
+    return out;
+}
+
+Value any_of_schema(Array alternatives) {
+    Object out;
+    out.emplace("anyOf", std::move(alternatives));
     return out;
 }
 
