@@ -1,6 +1,7 @@
 #include "completion.h"
 
 #include <algorithm>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>

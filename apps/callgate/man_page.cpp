@@ -1,5 +1,6 @@
 #include "man_page.h"
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

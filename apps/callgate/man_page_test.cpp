@@ -1,7 +1,10 @@
 #include "man_page.h"
 
+#include <cstddef>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>

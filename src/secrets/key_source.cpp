@@ -74,8 +74,18 @@ auto uninterrupted(Call call) {
     return result;
 }
 
+bool is_link(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_symlink(path, ignored);
+}
+
 tl::unexpected<Error> unreadable(const KeySource& source, const std::string& path, const Error& error) {
     const int number = os::error_number(error);
+    if (number == ENOENT && is_link(path))
+        return unusable("key_missing", source,
+                        fmt::format("The key file {} is a symbolic link that leads to no file. Is the disk "
+                                    "with the key there?",
+                                    path));
     if (number == ENOENT || number == ENOTDIR)
         return unusable("key_missing", source, fmt::format("There is no key file {}. Check the path.", path));
     return unusable("key_unreadable", source,
@@ -184,15 +194,10 @@ Result<SealKey> load_key(os::FileOps& files, const KeySource& source) {
 
 Result<SealKey> load_or_create_key(os::FileOps& files, base::Rng& rng, const std::string& path) {
     const KeySource source = KeySource::file(path);
-    if (auto key = load_key(files, source); !is_missing(key)) return key;
+    // Where a link leads nowhere, the disk with the key is away: a new one would hide that.
+    if (auto key = load_key(files, source); !is_missing(key) || is_link(path)) return key;
     CALLGATE_TRY_ASSIGN(const auto turn, os::FileLock::take(files, path, kKeyFileTurn));
     if (auto key = load_key(files, source); !is_missing(key)) return key;
-    std::error_code ignored;
-    if (std::filesystem::is_symlink(path, ignored))
-        return unusable("key_missing", source,
-                        fmt::format("The key file {} is a symbolic link that leads to no file. Is the disk "
-                                    "with the key there? If the key is to be made anew: rm {}",
-                                    path, path));
 
     LockedBytes bytes(SealKey::kBytes);
     rng.fill(std::as_writable_bytes(bytes.bytes()));

@@ -176,6 +176,7 @@ TEST_F(KeySourceTest, ALinkThatLeadsNowhereIsNoReasonForANewKey) {
     EXPECT_EQ(reason_of(none), "key_missing");
     EXPECT_THAT(none.error().message, HasSubstr("symbolic link that leads to no file"));
     EXPECT_TRUE(std::filesystem::is_symlink(path));
+    EXPECT_THAT(load_key(files, KeySource::file(path)).error().message, HasSubstr("Is the disk"));
 }
 
 TEST_F(KeySourceTest, WhoStartsAtTheSameTimeGetsTheSameKey) {
