@@ -60,6 +60,13 @@ struct OtherName {
 constexpr std::array kSnakeCase{OtherName{"parameters_json_schema", "parametersJsonSchema"},
                                 OtherName{"response_json_schema", "responseJsonSchema"}};
 
+constexpr std::array<std::string_view, 7> kSchemaTypes{"array",  "boolean", "integer", "null",
+                                                       "number", "object",  "string"};
+constexpr std::array<std::string_view, 14> kGoogleTools{
+    "codeExecution", "code_execution", "computerUse",  "enterpriseWebSearch",   "fileSearch",
+    "file_search",   "googleMaps",     "googleSearch", "googleSearchRetrieval", "google_maps",
+    "google_search", "retrieval",      "urlContext",   "url_context"};
+
 const Value* gemini_member(const Object& object, std::string_view member) {
     if (const Value* const value = given_in(object, member)) return value;
     const auto* const other = std::ranges::find(kSnakeCase, member, &OtherName::ours);
@@ -458,15 +465,14 @@ private:
             return not_read("bad_tool", place,
                             "A namespace changes what its tools are called. Give its 'tools' as a list of "
                             "their own.");
-        // {"type": "web_search"}, {"type": "bash_20250124", "name": "bash"}, {"googleSearch": {}}
-        const bool versioned = !type.empty() && type.find('_') != std::string_view::npos;
-        const bool alone = object.size() == 1 && object.begin()->value().is_object() &&
-                           (object.begin()->key().ends_with("Search") ||
-                            object.begin()->key().ends_with("Execution") ||
-                            object.begin()->key().ends_with("Context") ||
-                            object.begin()->key().ends_with("Retrieval"));
-        if (versioned) return vendor_tool(place, type);
-        if (alone) return vendor_tool(place, object.begin()->key());
+        // {"type": "web_search"}, {"type": "bash_20250124", "name": "bash"}, {"googleSearch": {}}. A document
+        // that is no list may be a schema whose type is misspelled.
+        const bool of_a_schema = std::ranges::find(kSchemaTypes, type) != kSchemaTypes.end();
+        if (!type.empty() && !of_a_schema && (!place.empty() || type.find('_') != std::string_view::npos))
+            return vendor_tool(place, type);
+        for (const std::string_view theirs : kGoogleTools) {
+            if (object.size() == 1 && object.contains(theirs)) return vendor_tool(place, theirs);
+        }
         return not_read("not_a_tool", place,
                         "This is no tool definition: it has none of 'inputSchema' (MCP), 'input_schema' "
                         "(Anthropic), 'parameters' (OpenAI, Gemini, bare) and 'toolSpec' (Bedrock).");

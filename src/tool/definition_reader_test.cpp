@@ -229,7 +229,8 @@ TEST(DefinitionReader, WhatCouldBeTakenForSomethingElseIsRefused) {
 TEST(DefinitionReader, ToolsThatTheVendorRunsAreNoDefinitions) {
     for (const char* const text :
          {R"([{"type":"web_search"}])", R"([{"type":"bash_20250124","name":"bash"}])",
-          R"([{"googleSearch":{}}])", R"([{"systemTool":{"name":"x"}}])"})
+          R"([{"type":"mcp","server_label":"d"}])", R"([{"googleSearch":{}}])", R"([{"url_context":{}}])",
+          R"([{"systemTool":{"name":"x"}}])"})
         EXPECT_EQ(reader_refusal(text), "vendor_tool /0") << text;
     EXPECT_EQ(reader_refusal(R"([{"functionDeclarations":[],"codeExecution":{}}])"),
               "vendor_tool /0/codeExecution");
@@ -238,7 +239,8 @@ TEST(DefinitionReader, ToolsThatTheVendorRunsAreNoDefinitions) {
 
 TEST(DefinitionReader, WhatIsNoDefinitionIsRefused) {
     for (const char* const text : {"7", "null", "\"text\"", R"({"name":"a","description":"no schema"})",
-                                   R"({"type":"object","properties":{"inputSchema":true}})", "{}"})
+                                   R"({"type":"object","properties":{"inputSchema":true}})", "{}",
+                                   R"({"type":"strin"})", R"([{"type":"object"}])"})
         EXPECT_THAT(reader_refusal(text), StartsWith("not_a_tool")) << text;
     EXPECT_FALSE(read_definition_list(Value(7)));
     EXPECT_FALSE(read_definition_list(json_of(R"({"name":"a"})")));

@@ -51,7 +51,7 @@ const schema::Keyword* keyword_of_any(std::string_view name) {
     return nullptr;
 }
 
-using Fault = std::optional<SchemaFault>;
+using MaybeFault = std::optional<SchemaFault>;
 
 // Calls `look` with every schema below and including this one, and its place, until it finds a fault.
 template <class Look>
@@ -59,8 +59,8 @@ class SchemaWalk {
 public:
     explicit SchemaWalk(const Look& look) : look_(look) {}
 
-    Fault walk(const Value& value, const std::string& place) const {
-        if (Fault fault = look_(value, place)) return fault;
+    MaybeFault walk(const Value& value, const std::string& place) const {
+        if (MaybeFault fault = look_(value, place)) return fault;
         const Object* const object = value.if_object();
         if (object == nullptr) return {};
         for (const auto& member : *object) {
@@ -68,13 +68,13 @@ public:
             if (keyword == nullptr) continue;
             std::string at = place;
             json::append_token(at, member.key());
-            if (Fault fault = below(keyword->shape, member.value(), at)) return fault;
+            if (MaybeFault fault = below(keyword->shape, member.value(), at)) return fault;
         }
         return {};
     }
 
 private:
-    Fault below(Shape shape, const Value& value, const std::string& place) const {
+    MaybeFault below(Shape shape, const Value& value, const std::string& place) const {
         switch (shape) {
             case Shape::schema: return walk(value, place);
             case Shape::schema_or_list: return value.is_array() ? list(value, place) : walk(value, place);
@@ -86,24 +86,24 @@ private:
         }
     }
 
-    Fault list(const Value& value, const std::string& place) const {
+    MaybeFault list(const Value& value, const std::string& place) const {
         const Array* const array = value.if_array();
         for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
             std::string at = place;
             json::append_index(at, i);
-            if (Fault fault = walk((*array)[i], at)) return fault;
+            if (MaybeFault fault = walk((*array)[i], at)) return fault;
         }
         return {};
     }
 
-    Fault map(const Value& value, const std::string& place) const {
+    MaybeFault map(const Value& value, const std::string& place) const {
         const Object* const object = value.if_object();
         if (object == nullptr) return {};
         for (const auto& member : *object) {
             if (member.value().is_array()) continue;  // of dependencies: names
             std::string at = place;
             json::append_token(at, member.key());
-            if (Fault fault = walk(member.value(), at)) return fault;
+            if (MaybeFault fault = walk(member.value(), at)) return fault;
         }
         return {};
     }
@@ -112,7 +112,7 @@ private:
 };
 
 template <class Look>
-Fault first_fault(const Object& schema, const Look& look) {
+MaybeFault first_fault(const Object& schema, const Look& look) {
     return SchemaWalk<Look>(look).walk(Value(schema), "");
 }
 
@@ -124,14 +124,14 @@ bool may_be_object(const Object& schema) {
     return *type == Value("object");
 }
 
-Fault not_closed(const Object& schema, const std::string& place) {
+MaybeFault not_closed(const Object& schema, const std::string& place) {
     const Value* const more = schema.if_contains("additionalProperties");
     if (more != nullptr && *more == Value(false)) return {};
     return SchemaFault{place,
                        "A strict schema must be closed: add \"additionalProperties\": false to this object."};
 }
 
-Fault not_required(const Object& schema, const std::string& place) {
+MaybeFault not_required(const Object& schema, const std::string& place) {
     const Value* const properties = schema.if_contains("properties");
     if (properties == nullptr || !properties->is_object()) return {};
     const Value* const required = schema.if_contains("required");
@@ -147,7 +147,7 @@ Fault not_required(const Object& schema, const std::string& place) {
 }
 
 // Recursion ends only at the limit of the grammar, so nothing is said about it.
-Fault strict_fault_here(const Value& value, const std::string& place, bool openai) {
+MaybeFault strict_fault_here(const Value& value, const std::string& place, bool openai) {
     const Object* const object = value.if_object();
     if (object == nullptr) {
         if (value == Value(false) && place.ends_with("/additionalProperties")) return {};
@@ -163,8 +163,8 @@ Fault strict_fault_here(const Value& value, const std::string& place, bool opena
                                                   shown_name(name))};
     }
     if (!may_be_object(*object)) return {};
-    if (Fault fault = not_closed(*object, place)) return fault;
-    return openai ? not_required(*object, place) : Fault();
+    if (MaybeFault fault = not_closed(*object, place)) return fault;
+    return openai ? not_required(*object, place) : MaybeFault();
 }
 
 std::optional<Dialect> dialect_named_by(std::string_view uri) {
@@ -178,7 +178,7 @@ std::optional<Dialect> dialect_named_by(std::string_view uri) {
 }
 
 // What another dialect reads differently in this one schema.
-Fault differs_here(const Value& value, const std::string& place, Dialect dialect) {
+MaybeFault differs_here(const Value& value, const std::string& place, Dialect dialect) {
     const Object* const object = value.if_object();
     if (object == nullptr) return {};
     const auto other = [&](std::string_view name) {
