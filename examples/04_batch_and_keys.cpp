@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <callgate/callgate.h>
 
@@ -52,10 +51,13 @@ int main() {
     runtime.tools().add_or_throw(cg::tool("watch", "Watch until told to stop", watch).read_only());
 
     // In parallel, and answered in the order of the calls; one that is wrong does not touch the others.
-    std::vector<cg::CallRequest> calls;
-    for (int n = 1; n <= 4; ++n) calls.emplace_back("square", cg::Args{{"n", n}});
-    calls.emplace_back("square", cg::Args{{"n", "many"}});
-    for (const cg::Outcome& outcome : runtime.call_batch(std::move(calls))) show("batch", outcome);
+    for (const cg::Outcome& outcome : runtime.call_batch({{"square", {{"n", 1}}},
+                                                          {"square", {{"n", 2}}},
+                                                          {"square", {{"n", 3}}},
+                                                          {"square", {{"n", 4}}},
+                                                          {"square", {{"n", "many"}}}}))
+        show("batch", outcome);
+    const auto nine = runtime.call("square", {{"n", 3}}).as<int>();  // a value, or an error that says why not
 
     // A key stands for one call: sent again, it is answered from the record, and the tool does not run again.
     cg::Context context;
@@ -81,5 +83,5 @@ int main() {
     };
     const cg::Outcome stopped = runtime.call("watch", {}, patient);
     std::cout << "called off: " << to_string(stopped.state()) << '\n';
-    return again.replayed() && stopped.state() == cg::State::cancelled && counter == 1 ? 0 : 1;
+    return nine == 9 && again.replayed() && stopped.state() == cg::State::cancelled && counter == 1 ? 0 : 1;
 }
