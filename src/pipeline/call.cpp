@@ -217,8 +217,11 @@ std::string Call::run_key() const {
     return context.run_id.empty() ? std::string() : context.tenant + '\n' + context.run_id;
 }
 
-policy::Question Call::question() const {
-    return {*tool, outcome.action, *arguments, *request.context, effect, started_wall};
+policy::Question Call::question() {
+    policy::Question asked{*tool, outcome.action, *arguments, *request.context, effect, started_wall};
+    if (rules != nullptr && rules->has_predicates()) [[unlikely]]
+        asked.log = &cold().predicates;
+    return asked;
 }
 
 std::shared_ptr<const Value> Call::arguments_as_they_came() const {

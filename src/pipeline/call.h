@@ -192,7 +192,7 @@ public:
     std::shared_ptr<const Value> arguments_as_they_came() const;
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-    [[gnu::hot]] policy::Question question() const;
+    [[gnu::hot]] policy::Question question();
     /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
     std::string run_key() const;
     ColdState& cold() {

@@ -421,6 +421,8 @@ void fill_terminal_event(AuditEvent& event, const Call& call) {
     if (call.outcome.error) {
         event.error_code = base::s3_code(*call.outcome.error);
         event.detail = base::truncate_to_bytes(call.outcome.error->message, 1'000);
+    } else if (const ColdState* const cold = call.cold_if(); cold != nullptr && !call.has_claim) {
+        event.detail = cold->predicate_record;  // of a claimed call it is on the record already
     }
 }
 
