@@ -20,7 +20,6 @@ Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
     id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
     outcome.action = std::string("call");  // moved: nothing looks whether there is room
-    observers = core->observers();
 }
 
 void Call::prepare(Request what) {
@@ -39,6 +38,7 @@ void Call::begin(const std::shared_ptr<Call>& self) {
         host_pool_notifies_ = true;
         run_.begin_alone();
     }
+    if (core->watching() != nullptr) observers = core->observers(workspace());
     outcome.call_id = id;
     outcome.timestamp = started_wall;
     if (request.origin) {
@@ -137,6 +137,7 @@ void Call::return_loans() {
 
 void Call::keep_loans() {
     if (rules != nullptr && !others_->rules) others_->rules = workspace_->rules;
+    if (observers != nullptr && !others_->observers) others_->observers = workspace_->observers;
     if (tool != nullptr && !others_->tool) others_->tool = tool->shared_from_this();
 }
 
