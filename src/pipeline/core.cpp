@@ -8,6 +8,7 @@
 #include "base/stop_relay.h"
 #include "base/thread_role.h"
 #include "ledger/blocking_waiter.h"
+#include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
 #include "policy/memory.h"
 
@@ -77,10 +78,13 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
     watch_tools(registry);
+    approval_watch = std::make_shared<pipeline::ApprovalWatch>(*this);
+    parts.ledger->watch_approvals(approval_watch);
     for (auto& observer : options.observers) observe(observer);
 }
 
 Runtime::Core::~Core() {
+    approval_watch->close();  // a ledger that others share may still be about to tell it something
     parts.ledger->owner_gone(owner);
     delete spare_.load();
 }
@@ -307,6 +311,7 @@ void Runtime::Core::close() {
     }
     for (const auto& call : running) call->cancel();
     running.clear();
+    approval_watch->close();
     wait_for_turns();
     const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);
     pool.close(options.shutdown_grace);

@@ -39,6 +39,7 @@
 namespace callgate {
 
 namespace pipeline {
+class ApprovalWatch;
 class AttemptState;
 class Call;
 class IoThread;
@@ -84,6 +85,8 @@ public:
     /// What hosts are to be notified of that belongs to no call under way.
     pipeline::Notices notices;
     pipeline::Counters counters;
+    /// Who waits for approvals, and who is notified of what happens to them.
+    std::shared_ptr<pipeline::ApprovalWatch> approval_watch;
     const bool ledger_has_thread;
 
     base::Clock& clock() const noexcept { return *parts.clock; }
