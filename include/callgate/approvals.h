@@ -4,13 +4,22 @@
 // and can never come from who asked. Deciding only records; resume() or the same call again executes. One
 // denial is final.
 //
-// Threads: may be used from any thread.
+//     cg::Outcome asked = runtime.call("wire_money", args);              // approval_required
+//     auto decided = runtime.approvals().wait(asked.approval_id());      // until a person has decided
+//     if (decided && decided->state == cg::ApprovalState::approved) runtime.resume(asked.call_id());
+//
+// Threads: may be used from any thread. All may block while the ledger reads or writes, except
+// when_decided(). Functions that are handed in run on threads that exist for such code, never on those that
+// others depend on: they may block, throw and call the runtime. What they throw is dropped and counted
+// (RuntimeStats::observer_faults).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,6 +92,26 @@ struct Approval {
     Approval() = default;
 };
 
+/// What happened to an approval; it is on the record.
+struct ApprovalChange {
+    enum class What : std::uint8_t {
+        opened,
+        voted,    ///< counted, and more votes are needed
+        decided,  ///< it is approved or denied
+        expired,  ///< undecided, or approved and unused
+        consumed,
+        revoked,
+        superseded,
+        missed  ///< changes that found no room while the listener was busy; `approval` is empty: list()
+    };
+    What what = What::opened;
+    Approval approval;  ///< as it was then
+
+    ApprovalChange() = default;
+    ApprovalChange(What happened, Approval to) : what(happened), approval(std::move(to)) {}
+};
+std::string_view to_string(ApprovalChange::What what) noexcept;
+
 class Approvals {
 public:
     virtual ~Approvals() = default;
@@ -109,6 +138,30 @@ public:
     virtual Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                             Assurance assurance = Assurance::a2,
                                             std::string_view reason = {}) = 0;
+
+    /// Blocks until the approval is no longer pending, and gives it as it is then: approved, denied, expired,
+    /// revoked, consumed or superseded (superseded_by names the one to wait for). At once where that is so
+    /// already. It always ends, since an approval expires. Otherwise:
+    ///   timed_out {reason: undecided}: not within `timeout`; one that is not positive only looks
+    ///   cancelled {reason: called_off | runtime_closing}: by `cancel`, or the runtime ended
+    ///   denied {reason: not_found | would_block}, or the ledger could not be read
+    /// In a tool, another thread takes the place of its own meanwhile. A coroutine awaits async_decision()
+    /// (async.h); on a thread of an executor that the host lent, this is refused (would_block).
+    virtual Result<Approval> wait(std::string_view id, std::optional<std::chrono::milliseconds> timeout = {},
+                                  std::stop_token cancel = {}) = 0;
+    /// The same without blocking: `done` is called once, always on another thread.
+    virtual void when_decided(std::string id, std::function<void(Result<Approval>)> done,
+                              std::optional<std::chrono::milliseconds> timeout = {},
+                              std::stop_token cancel = {}) = 0;
+
+    /// Called after each change of any approval, whoever made it and however (this program, operators over
+    /// the control socket, the time), in the order in which the changes went on the record, one at a time. A
+    /// listener that is slow delays nobody else; past 10,000 changes that wait for it, the rest become one
+    /// `missed`.
+    /// Unsubscribes when the handle goes: nothing is called after that, except that a call under way on
+    /// another thread may still finish. An error where the open approvals could not be read.
+    using Listener = std::function<void(const ApprovalChange&)>;
+    [[nodiscard]] virtual Result<std::shared_ptr<void>> on_change(Listener listener) = 0;
 };
 
 }  // namespace callgate

@@ -18,11 +18,14 @@
 // to: there the call is refused (denied, {reason: would_block}) rather than wait for a thread that waits for
 // it.
 //
+// A person's decision is awaited with async_decision(runtime, approval_id).
+//
 // g++ 12 miscompiles braces inside an expression with co_await: give arguments a name first, or as text.
 //
 // Threads: as Runtime.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <exception>
 #include <functional>
@@ -160,9 +163,9 @@ void use_executor(Runtime& runtime, boost::asio::any_io_executor executor);
 namespace typed {
 
 /// A handler as a completion function of start(), and the stop token that its cancellation slot works.
-template <class Handler, class Executor>
-std::pair<std::function<void(Outcome)>, std::stop_token> completion_of(Handler handler,
-                                                                       const Executor& executor) {
+template <class Answer = Outcome, class Handler, class Executor>
+std::pair<std::function<void(Answer)>, std::stop_token> completion_of(Handler handler,
+                                                                      const Executor& executor) {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
     std::stop_token also;
     if (slot.is_connected()) {
@@ -176,10 +179,10 @@ std::pair<std::function<void(Outcome)>, std::stop_token> completion_of(Handler h
     auto kept = std::make_shared<Handler>(std::move(handler));
     auto work = boost::asio::make_work_guard(executor);
     // Posted: a call may end before start() returns, and a handler never runs inside what starts it.
-    auto done = [kept, work, slot](Outcome outcome) {
-        boost::asio::post(work.get_executor(), [kept, slot, outcome = std::move(outcome)]() mutable {
+    auto done = [kept, work, slot](Answer answer) {
+        boost::asio::post(work.get_executor(), [kept, slot, answer = std::move(answer)]() mutable {
             if (slot.is_connected()) slot.clear();
-            std::move (*kept)(std::move(outcome));
+            std::move (*kept)(std::move(answer));
         });
     };
     return {std::move(done), std::move(also)};
@@ -218,6 +221,27 @@ template <class... Ignored>
 auto Runtime::async_call(std::string tool, Args arguments, Context context) {
     CallRequest request(std::move(tool), std::move(arguments));
     return async_call(std::move(request), std::move(context), boost::asio::use_awaitable);
+}
+
+/// Approvals::wait(), awaited; what awaits it may be cancelled as a call may (cancelled {reason:
+/// called_off}).
+///
+///     cg::Result<cg::Approval> decided = co_await cg::async_decision(runtime, asked.approval_id());
+template <class Token>
+auto async_decision(Runtime& runtime, std::string approval_id,
+                    std::optional<std::chrono::milliseconds> timeout, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Result<Approval>)>(
+        [&runtime](auto handler, std::string id, std::optional<std::chrono::milliseconds> within) {
+            const auto executor = boost::asio::get_associated_executor(handler, executor_of(runtime));
+            auto [done, also] = typed::completion_of<Result<Approval>>(std::move(handler), executor);
+            runtime.approvals().when_decided(std::move(id), std::move(done), within, std::move(also));
+        },
+        token, std::move(approval_id), timeout);
+}
+
+inline auto async_decision(Runtime& runtime, std::string approval_id,
+                           std::optional<std::chrono::milliseconds> timeout = {}) {
+    return async_decision(runtime, std::move(approval_id), timeout, boost::asio::use_awaitable);
 }
 
 }  // namespace callgate

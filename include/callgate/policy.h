@@ -3,7 +3,7 @@
 // Ordered rules, the autonomy × risk matrix, hard overrides (secret scope, quiet hours, anti-flap, storm),
 // limits, and grants. All matching raise-risk rules apply first; then the first matching decision rule;
 // without one the matrix decides. A rule's `allow` may lower "confirm" and "preview", never a hard override
-// or a hard block.
+// or a hard block. A rule of a C++ program may also ask a function of the program (Rule::when_true).
 //
 // Threads: PolicyConfig is a plain value. A Policy may be used from any thread; set() replaces it as a whole,
 // and a call is decided under one version of it.
@@ -11,12 +11,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <callgate/context.h>
 #include <callgate/error.h>
 #include <callgate/json.h>
 #include <callgate/tool.h>
@@ -37,6 +40,49 @@ struct TimeWindow {
     TimeWindow() = default;
     TimeWindow(std::chrono::minutes start, std::chrono::minutes end, std::string time_zone)
         : from(start), until(end), zone(std::move(time_zone)) {}
+};
+
+/// What a rule's predicate sees of a call: good until the predicate returns.
+struct CallView {
+    std::string_view tool;
+    std::string_view action;
+    const Value& arguments;  ///< normalised; they satisfy the tool's schema, and the rule's
+    Risk risk;               ///< as far as it is known: for raise_risk, before any of these rules
+    EffectClass effect;
+    std::string_view tenant;
+    std::string_view principal;
+    std::string_view trace_id;
+    std::string_view run_id;
+    std::string_view task_id;
+    std::string_view step_id;
+    const ScopeSet& scopes;
+    Autonomy autonomy;
+    std::chrono::system_clock::time_point at;  ///< when the call came
+};
+
+/// A rule's own condition, as a function of the program.
+///
+/// It promises what a tool that runs inline promises, and more: it is quick, it does not block and does not
+/// call the runtime, and it is pure: for the same call it says the same. It runs wherever the call is decided
+/// (also on threads that run stages for others, in explain(), and again when an approved call is resumed),
+/// several at once.
+///
+/// What it throws is dropped and counted (RuntimeStats: classify.predicate_faults, gate.predicate_faults),
+/// and closes the gate: a rule that restricts (deny, confirm, preview, raise_risk) then matches, one that
+/// allows does not.
+///
+/// Name and version stand for it on the record, in the rule's identity and in what an approval is bound to.
+/// So change the version whenever what it says changes: an open approval of the old version is then void. A
+/// policy that is loaded again with the same name and version voids nothing.
+struct Predicate {
+    using Function = std::function<bool(const CallView&)>;
+
+    std::string name;     ///< 1 to 128 bytes of printable ASCII
+    std::string version;  ///< 1 to 64 bytes of it
+    Function function;
+
+    Predicate(std::string the_name, std::string the_version, Function says)
+        : name(std::move(the_name)), version(std::move(the_version)), function(std::move(says)) {}
 };
 
 /// One line of the operator's rules. What is absent matches everything.
@@ -60,9 +106,17 @@ struct Rule {
     std::optional<Value> arguments;  ///< a JSON Schema that the normalised arguments must satisfy
     std::uint32_t approvals = 1;     ///< confirm: how many distinct people
     std::optional<Risk> raise_to;    ///< raise_risk: to at least this; absent: by one level
+    /// Asked last, when everything else matches. Only C++ can say it: a policy in JSON is data.
+    std::optional<Predicate> predicate;
 
     Rule() = default;
     Rule(std::string rule_id, Do what) : id(std::move(rule_id)), decision(what) {}
+
+    /// Matches only where the function says yes as well.
+    Rule& when_true(std::string name, std::string version, Predicate::Function function) {
+        predicate.emplace(std::move(name), std::move(version), std::move(function));
+        return *this;
+    }
 };
 
 /// Per tool, principal and run, besides what a tool's contract says.
@@ -129,15 +183,25 @@ struct PolicyFinding {
     std::string message;
 };
 
+/// What a rule's predicate said about a call, where that counted.
+struct PredicateVerdict {
+    std::string rule_id;
+    std::string name;
+    std::string version;
+    bool matched = false;
+    bool failed = false;  ///< it threw: matched says what that counted as
+};
+
 /// One decision with its reasons, as `callgate policy test` prints it.
 struct PolicyDecision {
     Gate gate = Gate::deny;
     Risk base_risk = Risk::low;
     Risk risk = Risk::low;
     std::vector<std::string> risk_reasons;
-    std::string rule_id;                 ///< "" when the matrix decided
-    std::string grant_id;                ///< the grant that would be used
-    std::vector<std::string> overrides;  ///< "secret_scope", "quiet_hours", "antiflap", "storm"
+    std::string rule_id;                       ///< "" when the matrix decided
+    std::string grant_id;                      ///< the grant that would be used
+    std::vector<std::string> overrides;        ///< "secret_scope", "quiet_hours", "antiflap", "storm"
+    std::vector<PredicateVerdict> predicates;  ///< those that said yes, and those that failed
     std::string reason;
     std::uint32_t approvals = 0;  ///< people needed
     std::uint64_t policy_rev = 0;

@@ -262,7 +262,14 @@ public:
     Result<ReconcileReport> reconcile();
 
     Result<std::vector<AuditEvent>> audit(std::string_view trace_id = {}) const;
+    /// Is notified of the calls that begin from now on, and of all that goes on the audit.
     void observe(std::shared_ptr<Observer> observer);
+    /// No longer, of calls under way either: nothing is begun after this returns, but what another thread has
+    /// just begun to notify it of may still finish. The runtime lets go of it when the calls that are under
+    /// way have ended: its destructor may then run on any thread, so keep your own reference if it is slow.
+    /// Also for those of RuntimeOptions; one that was attached twice is gone altogether. False: it was not
+    /// attached.
+    bool unobserve(const std::shared_ptr<Observer>& observer);
     RuntimeStats stats() const;
 
     class Core;

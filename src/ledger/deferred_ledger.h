@@ -202,6 +202,10 @@ public:
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
         return behind_->revoke(id, by, event);
     }
+    void watch_approvals(std::weak_ptr<ApprovalSink> sink) override {
+        behind_->watch_approvals(std::move(sink));
+    }
+    base::WallTime approval_time() override { return behind_->approval_time(); }
     Result<CallRow> find(const CallId& call_id) override { return behind_->find(call_id); }
     Result<std::vector<CallRow>> list(std::optional<CallState> state) override {
         return behind_->list(state);

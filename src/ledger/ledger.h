@@ -188,6 +188,15 @@ inline bool is_not_found(const Error& error) noexcept {
            reason->get_string() == "not_found";
 }
 
+/// Who wants to know what happens to approvals.
+class ApprovalSink {
+public:
+    virtual ~ApprovalSink() = default;
+    /// On the ledger's thread, or on a caller's while the ledger is locked: it must be quick, asks the ledger
+    /// nothing but the time, and runs no foreign code.
+    virtual void changed(const ApprovalChange& change) = 0;
+};
+
 class Ledger {
 public:
     virtual ~Ledger() = default;
@@ -237,6 +246,12 @@ public:
     /// and its event has no number.
     virtual Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) = 0;
     virtual Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) = 0;
+
+    /// The sink hears of all that changes from now on except by time, in the order in which it goes on the
+    /// record and once it is there, before those who changed it are answered; until nobody else has it.
+    virtual void watch_approvals(std::weak_ptr<ApprovalSink> sink) = 0;
+    /// The clock that approvals end by. Takes no lock: a sink may ask it.
+    virtual base::WallTime approval_time() = 0;
 
     // Calls, for operators.
     /// denied {reason: not_found}.

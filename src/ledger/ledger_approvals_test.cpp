@@ -1,4 +1,7 @@
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -217,6 +220,74 @@ TYPED_TEST(LedgerApprovals, AnApprovalLivesADayAtMostAndHasAnIdOfItsOwn) {
     EXPECT_EQ(reply.approval.expires_at - reply.approval.created_at, 24h);
     EXPECT_EQ(code_and_reason(*b.ask("ap", "c1").error), "internal/bad_approval_id");
     EXPECT_EQ(code_and_reason(*b.ask("", "c1").error), "internal/bad_approval_id");
+}
+
+/// What a sink hears of.
+class HeardChanges final : public ApprovalSink {
+public:
+    void changed(const ApprovalChange& change) override {
+        const std::lock_guard lock(mutex_);
+        lines_.push_back(change.approval.id + ' ' + std::string(to_string(change.what)));
+        last_ = change.approval;
+    }
+    std::vector<std::string> take() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(lines_, {});
+    }
+    Approval last() {
+        const std::lock_guard lock(mutex_);
+        return last_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> lines_;
+    Approval last_;
+};
+
+TYPED_TEST(LedgerApprovals, WhatChangesAboutThemIsHeardInOrderBeforeItIsAnswered) {
+    TypeParam b;
+    const auto heard = std::make_shared<HeardChanges>();
+    b.ledger.watch_approvals(heard);
+    b.ask("one", "call-1");
+    EXPECT_THAT(heard->take(), ElementsAre("one opened"));
+    b.ask("two", "call-2");
+    EXPECT_THAT(heard->take(), IsEmpty()) << "it joined the first";
+    ASSERT_TRUE(b.approve("one"));
+    EXPECT_THAT(heard->take(), ElementsAre("one decided"));
+    ASSERT_EQ(heard->last().votes.size(), 1u);
+    EXPECT_EQ(heard->last().votes[0].approver, "bob");
+    EXPECT_FALSE(b.approve("one", "carl"));
+    EXPECT_THAT(heard->take(), IsEmpty()) << "refused";
+    EXPECT_EQ(b.claim_with("one", 1, "k").verdict, ClaimVerdict::claimed);
+    EXPECT_THAT(heard->take(), ElementsAre("one consumed"));
+    b.ask("three", "call-3");
+    ASSERT_TRUE(b.approve("three", "bob", false));
+    b.ask("four", "call-4");
+    ASSERT_TRUE(b.ledger.revoke("four", "bob", unseen(event("approval.revoked"))));
+    EXPECT_THAT(heard->take(), ElementsAre("three opened", "three decided", "four opened", "four revoked"));
+}
+
+TYPED_TEST(LedgerApprovals, NobodyHearsOfThemWhoHasGone) {
+    TypeParam b;
+    auto gone = std::make_shared<HeardChanges>();
+    const auto stays = std::make_shared<HeardChanges>();
+    b.ledger.watch_approvals(gone);
+    b.ledger.watch_approvals(stays);
+    gone = nullptr;
+    b.ask("one", "call-1");
+    EXPECT_THAT(stays->take(), ElementsAre("one opened"));
+}
+
+TYPED_TEST(LedgerApprovals, EndByTheClockThatTheLedgerTells) {
+    TypeParam b;
+    const auto ends = b.ask("one", "call-1").approval.expires_at;
+    EXPECT_EQ(ends - b.ledger.approval_time(), 15min);
+    b.clock.advance(15min - 1us);
+    EXPECT_EQ(b.ledger.approval("one")->state, ApprovalState::pending);
+    b.clock.advance(1us);
+    EXPECT_EQ(b.ledger.approval_time(), ends);
+    EXPECT_EQ(b.ledger.approval("one")->state, ApprovalState::expired);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
         MemoryRows rows(fixed_, tables_, &request.events);
         if (!CALLGATE_GUARD(insert_first_claim)) rows.before_insert = [this] { let_others_in(); };
         report(claim_call(rows, std::move(request.row), request.approval, request.dispatch, reply), reply);
+        sinks_.tell(rows.approval_changes());
         woken = std::move(rows.woken());
     }
     wake_all(woken);
@@ -127,6 +128,7 @@ Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& r
     report(ledger::open_approval(rows, std::move(request.approval), request.fingerprint, request.lifetime,
                                  reply),
            reply);
+    sinks_.tell(rows.approval_changes());
     return Io::done;
 }
 
@@ -187,13 +189,21 @@ Result<Approval> MemoryLedger::approval(std::string_view id) {
 Result<Approval> MemoryLedger::vote(std::string_view id, Vote vote, AuditEvent& event) {
     const base::MutexLock lock(mutex_);
     MemoryRows rows(fixed_, tables_);
-    return flattened(cast_vote(rows, id, vote, event));
+    auto voted = flattened(cast_vote(rows, id, vote, event));
+    sinks_.tell(rows.approval_changes());
+    return voted;
 }
 
 Result<Approval> MemoryLedger::revoke(std::string_view id, std::string_view /*by*/, AuditEvent& event) {
     const base::MutexLock lock(mutex_);
     MemoryRows rows(fixed_, tables_);
-    return flattened(revoke_approval(rows, id, event));
+    auto revoked = flattened(revoke_approval(rows, id, event));
+    sinks_.tell(rows.approval_changes());
+    return revoked;
+}
+
+void MemoryLedger::watch_approvals(std::weak_ptr<ApprovalSink> sink) {
+    sinks_.add(std::move(sink));
 }
 
 Result<CallRow> MemoryLedger::find(const CallId& call_id) {

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "ledger/approval_sinks.h"
 #include "ledger/audit_ring.h"
 #include "ledger/ledger.h"
 #include "ledger/ledger_time.h"
@@ -68,6 +69,8 @@ public:
     Result<Approval> approval(std::string_view id) override;
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
+    void watch_approvals(std::weak_ptr<ApprovalSink> sink) override;
+    base::WallTime approval_time() override { return time_.latest(); }
 
     Result<CallRow> find(const CallId& call_id) override;
     Result<std::vector<CallRow>> list(std::optional<CallState> state) override;
@@ -94,7 +97,8 @@ private:
     const LedgerTime time_;
     AuditRing audit_;
     const MemoryRows::Fixed fixed_;
-    base::Mutex mutex_;  // before the audit's
+    ApprovalSinks sinks_;
+    base::Mutex mutex_;  // before the audit's, and those of the sinks
     MemoryTables tables_ CALLGATE_GUARDED_BY(mutex_);
     OwnerId last_owner_ CALLGATE_GUARDED_BY(mutex_) = 0;
 };

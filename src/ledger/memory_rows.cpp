@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
-#include "ledger/ledger.h"
+#include "ledger/approval_sinks.h"
 
 namespace callgate::ledger {
 
@@ -97,13 +97,21 @@ Result<bool> MemoryRows::make_room_for_approval(bool replaces) {
     return tables_.approvals.make_room(time().latest()) || replaces;
 }
 
-Result<void> MemoryRows::store_decision(const Approval&, ApprovalState, std::size_t, AuditEvent& event) {
+Result<void> MemoryRows::store_use(const Approval& approval, ApprovalState before) {
+    approval_changes_.push_back(change_of(approval, before));
+    return {};
+}
+
+Result<void> MemoryRows::store_decision(const Approval& approval, ApprovalState before, std::size_t,
+                                        AuditEvent& event) {
+    approval_changes_.push_back(change_of(approval, before));
     return record(event);
 }
 
 Result<std::uint64_t> MemoryRows::insert_approval(const Approval& approval,
                                                   const base::Sha256Digest& fingerprint) {
     tables_.approvals.insert(approval, fingerprint);
+    approval_changes_.emplace_back(ApprovalChange::What::opened, approval);
     return record_request();
 }
 

@@ -47,6 +47,8 @@ public:
     /// When the operation began.
     base::MonotonicTime now() const noexcept { return now_; }
 
+    /// What happened to approvals here, in order.
+    const std::vector<ApprovalChange>& approval_changes() const noexcept { return approval_changes_; }
     /// Who waited for what has ended here: to be woken without the lock.
     std::vector<std::shared_ptr<Waiter>>& woken() noexcept { return woken_; }
     /// A row that the ledger has found by itself, to be changed as one from find_call().
@@ -76,7 +78,7 @@ public:
     const OpenApprovalLimits& open_limits() const override { return tables_.approvals.open_limits(); }
     std::size_t max_open_approvals() const override { return tables_.approvals.max_approvals(); }
     Result<bool> make_room_for_approval(bool replaces) override;
-    Result<void> store_use(const Approval&, ApprovalState) override { return {}; }
+    Result<void> store_use(const Approval& approval, ApprovalState before) override;
     Result<void> store_decision(const Approval& approval, ApprovalState before, std::size_t votes_before,
                                 AuditEvent& event) override;
     Result<std::uint64_t> insert_approval(const Approval& approval,
@@ -93,6 +95,7 @@ private:
     const base::MonotonicTime now_;
     CallRows::Entry* entry_ = nullptr;  // that was found last
     std::vector<std::shared_ptr<Waiter>> woken_;
+    std::vector<ApprovalChange> approval_changes_;
 };
 
 }  // namespace callgate::ledger

@@ -59,7 +59,7 @@ std::string approval_digest(const Call& call, const CallId& asked_by, bool hande
     const std::string decision = fmt::format("{}:{}:{}", to_string(call.answer.gate), call.answer.approvals,
                                              to_string(call.answer.assurance));
     action.decision = decision;
-    if (call.answer.rule != nullptr) action.rule_id = call.answer.rule->id;
+    if (call.answer.rule != nullptr) action.rule_id = call.answer.rule->identity;
     action.risk = call.risk.risk;
     action.idempotency_key = context.idempotency_key;
     action.handed_in = handed_in;

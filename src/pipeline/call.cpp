@@ -20,7 +20,6 @@ Call::Call(std::shared_ptr<Runtime::Core> owner) : core(std::move(owner)) {
     id = core->ids.next(started_wall).bytes;
     timeout = core->options.default_timeout;
     outcome.action = std::string("call");  // moved: nothing looks whether there is room
-    observers = core->observers();
 }
 
 void Call::prepare(Request what) {
@@ -39,6 +38,7 @@ void Call::begin(const std::shared_ptr<Call>& self) {
         host_pool_notifies_ = true;
         run_.begin_alone();
     }
+    if (core->watching() != nullptr) observers = core->observers(workspace());
     outcome.call_id = id;
     outcome.timestamp = started_wall;
     if (request.origin) {
@@ -137,6 +137,7 @@ void Call::return_loans() {
 
 void Call::keep_loans() {
     if (rules != nullptr && !others_->rules) others_->rules = workspace_->rules;
+    if (observers != nullptr && !others_->observers) others_->observers = workspace_->observers;
     if (tool != nullptr && !others_->tool) others_->tool = tool->shared_from_this();
 }
 
@@ -217,8 +218,11 @@ std::string Call::run_key() const {
     return context.run_id.empty() ? std::string() : context.tenant + '\n' + context.run_id;
 }
 
-policy::Question Call::question() const {
-    return {*tool, outcome.action, *arguments, *request.context, effect, started_wall};
+policy::Question Call::question() {
+    policy::Question asked{*tool, outcome.action, *arguments, *request.context, effect, started_wall};
+    if (rules != nullptr && rules->has_predicates()) [[unlikely]]
+        asked.log = &cold().predicates;
+    return asked;
 }
 
 std::shared_ptr<const Value> Call::arguments_as_they_came() const {

@@ -192,7 +192,7 @@ public:
     std::shared_ptr<const Value> arguments_as_they_came() const;
     void wake_at(base::MonotonicTime when);
     std::uint64_t ticket_number() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-    [[gnu::hot]] policy::Question question() const;
+    [[gnu::hot]] policy::Question question();
     /// Under which loops are counted; "" where the caller names no run. Two tenants never share one.
     std::string run_key() const;
     ColdState& cold() {
@@ -211,7 +211,7 @@ public:
     bool effectful() const noexcept { return effect != EffectClass::read; }
 
     std::shared_ptr<Runtime::Core> core;
-    const Runtime::Core::Observers* observers = nullptr;  ///< null: nobody watches
+    const Runtime::Core::Observers* observers = nullptr;  ///< when it began; null: nobody watched
     CallSpec request;
     CallId id{};
     base::MonotonicTime started{};
@@ -343,6 +343,7 @@ private:
         bool left_turn = false;           // that is expected as a turn
         // Of a call that outlives its loan: what it has from the workspace.
         std::shared_ptr<const policy::Compiled> rules;
+        std::shared_ptr<const Runtime::Core::Observers> observers;
         std::shared_ptr<const ToolEntry> tool;
         TimerId timer;
         TimerId second_timer;

@@ -49,13 +49,17 @@ Step begin_claim(Call& call) {
     row.arguments = call.outcome.arguments;
     request.approval = call.cold().approval_use;
     if (CALLGATE_GUARD(record_before_effect)) {
+        const std::string_view decided_by = call.cold().predicate_record;
         if (call.uses_approval())
             request.events.push_back(make_event(call, "gate.approved", "success", "claim"));
         if (call.core->options.audit_allowed) {
-            request.events.push_back(make_event(call, "gate.allowed", "success", "gate"));
+            AuditEvent allowed = make_event(call, "gate.allowed", "success", "gate");
+            allowed.detail = decided_by;
+            request.events.push_back(std::move(allowed));
         }
         AuditEvent attempted = make_event(call, "tool_call.attempted", "info", "claim");
         attempted.attempt = 1;
+        attempted.detail = decided_by;
         request.events.push_back(std::move(attempted));
     }
     if (call.core->audit_wanted()) call.cold().claim_events = request.events;
@@ -190,6 +194,7 @@ Step record_allowed(Call& call) {
         AuditEvent& event = call.terminal.emplace();  // until it has one
         fill_event(event, call, "gate.allowed", "success", "gate");
         event.at = call.core->clock().wall_now();
+        if (const ColdState* const cold = call.cold_if()) event.detail = cold->predicate_record;
         const Step step = call.await_reply(call.core->ledger().record(event, call.settled, call));
         if (step != Step::next) return step;
     }

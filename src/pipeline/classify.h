@@ -7,7 +7,9 @@
 
 namespace callgate::pipeline {
 
-#define CALLGATE_CLASSIFY_COUNTERS(X) X(raised)
+#define CALLGATE_CLASSIFY_COUNTERS(X) \
+    X(raised)                         \
+    X(predicate_faults) /* of a rule that raises the risk */
 CALLGATE_STAGE_COUNTERS(ClassifyCounters, CALLGATE_CLASSIFY_COUNTERS);
 
 [[gnu::hot]] Step classify(Call& call);

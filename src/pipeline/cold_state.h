@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "ledger/ledger.h"
+#include "policy/decide.h"
 #include "policy/memory.h"
 
 namespace callgate::pipeline {
@@ -39,6 +40,10 @@ struct ColdState {
     ledger::ApprovalReply approval;  ///< the one this call may use
     bool by_plain_key = false;       ///< goes on under the origin's plain_key: something is on record there
     bool plain_key_free = false;     ///< there was nothing when it was last looked at
+
+    // classify, gate
+    policy::PredicateLog predicates;
+    std::string predicate_record;  ///< for the audit
 
     // The gate.
     std::optional<ledger::ApprovalUse> approval_use;

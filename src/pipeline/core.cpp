@@ -8,6 +8,7 @@
 #include "base/stop_relay.h"
 #include "base/thread_role.h"
 #include "ledger/blocking_waiter.h"
+#include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
 #include "policy/memory.h"
 
@@ -77,10 +78,13 @@ Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
       hash_seed(parts.rng->next_u64()) {
     policy.state().clock = parts.clock.get();
     watch_tools(registry);
+    approval_watch = std::make_shared<pipeline::ApprovalWatch>(*this);
+    parts.ledger->watch_approvals(approval_watch);
     for (auto& observer : options.observers) observe(observer);
 }
 
 Runtime::Core::~Core() {
+    approval_watch->close();  // a ledger that others share may still be about to tell it something
     parts.ledger->owner_gone(owner);
     delete spare_.load();
 }
@@ -183,6 +187,9 @@ void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
         workspace->tools.clear();
         workspace->tools_seen = version;
     }
+    const Observers* const watched_by = watching();
+    if (workspace->observers.get() != watched_by) [[unlikely]]
+        workspace->observers = nullptr;
     Workspace* none = nullptr;
     if (spare_.compare_exchange_strong(none, workspace.get())) {
         (void)workspace.release();
@@ -191,7 +198,7 @@ void Runtime::Core::give_back(std::unique_ptr<Workspace> workspace) {
         if (workspaces_.size() < kKept) workspaces_.push_back(std::move(workspace));
     }
     // Changed since it was looked at: whoever changed it may have seen no workspace here yet.
-    if (tools_version_.load() != version) [[unlikely]]
+    if (tools_version_.load() != version || watching_.load() != watched_by) [[unlikely]]
         drop_idle_tools();
 }
 
@@ -215,6 +222,10 @@ const ToolEntry* Runtime::Core::find_tool(Workspace& workspace, const Registry& 
 // A tool that was removed goes when the calls that are under way have ended: no idle workspace may hold on to
 // it.
 void Runtime::Core::drop_idle_tools() {
+    for (auto& workspace : take_idle()) give_back(std::move(workspace));
+}
+
+std::vector<std::unique_ptr<Runtime::Core::Workspace>> Runtime::Core::take_idle() {
     std::vector<std::unique_ptr<Workspace>> idle;
     if (auto* spare = spare_.exchange(nullptr)) idle.emplace_back(spare);
     {
@@ -222,21 +233,55 @@ void Runtime::Core::drop_idle_tools() {
         for (auto& workspace : workspaces_) idle.push_back(std::move(workspace));
         workspaces_.clear();
     }
-    for (auto& workspace : idle) give_back(std::move(workspace));
+    return idle;
 }
 
 void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
     if (!observer) return;
-    const base::MutexLock lock(observers_mutex_);
-    auto next = std::make_unique<Observers>(watching_.load() != nullptr ? *watching_.load() : Observers());
     const Watcher watcher{observer, observer->wants_audit(), observer->wants_telemetry(),
                           observer->wants_log()};
-    if (watcher.audit) audit_wanted_ = true;
-    if (watcher.telemetry) telemetry_wanted_ = true;
-    if (watcher.log) log_wanted_ = true;
-    next->push_back(watcher);
-    watching_.store(next.get(), std::memory_order_release);
-    observers_.push_back(std::move(next));
+    const base::MutexLock lock(observers_mutex_);
+    Observers next = observers_ ? *observers_ : Observers();
+    next.push_back(watcher);
+    watch_with(std::move(next));
+}
+
+bool Runtime::Core::unobserve(const Observer& observer) {
+    std::shared_ptr<const Observers> before;  // goes after the lock
+    {
+        const base::MutexLock lock(observers_mutex_);
+        before = observers_;
+        Observers next = before ? *before : Observers();
+        const auto gone =
+            std::erase_if(next, [&](const Watcher& one) { return one.observer.get() == &observer; });
+        if (gone == 0) return false;
+        watch_with(std::move(next));
+    }
+    // No idle workspace may hold on to it. Nor one that comes back meanwhile: give_back() looks, too.
+    for (auto& workspace : take_idle()) give_back(std::move(workspace));
+    return true;
+}
+
+void Runtime::Core::watch_with(Observers next) {
+    const auto anybody = [&](bool Watcher::* wish) {
+        return std::ranges::any_of(next, [&](const Watcher& one) { return one.*wish; });
+    };
+    audit_wanted_ = anybody(&Watcher::audit);
+    telemetry_wanted_ = anybody(&Watcher::telemetry);
+    log_wanted_ = anybody(&Watcher::log);
+    observers_ = next.empty() ? nullptr : std::make_shared<const Observers>(std::move(next));
+    watching_.store(observers_.get());
+}
+
+std::shared_ptr<const Runtime::Core::Observers> Runtime::Core::current_observers() const {
+    const base::MutexLock lock(observers_mutex_);
+    return observers_;
+}
+
+bool Runtime::Core::still_watches(const Observer& observer) const {
+    const auto now = current_observers();
+    return now &&
+           std::ranges::any_of(*now, [&](const Watcher& one) { return one.observer.get() == &observer; });
 }
 
 void Runtime::Core::waiting(pipeline::Call& call) {
@@ -266,6 +311,7 @@ void Runtime::Core::close() {
     }
     for (const auto& call : running) call->cancel();
     running.clear();
+    approval_watch->close();
     wait_for_turns();
     const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);
     pool.close(options.shutdown_grace);

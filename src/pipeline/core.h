@@ -39,6 +39,7 @@
 namespace callgate {
 
 namespace pipeline {
+class ApprovalWatch;
 class AttemptState;
 class Call;
 class IoThread;
@@ -84,6 +85,8 @@ public:
     /// What hosts are to be notified of that belongs to no call under way.
     pipeline::Notices notices;
     pipeline::Counters counters;
+    /// Who waits for approvals, and who is notified of what happens to them.
+    std::shared_ptr<pipeline::ApprovalWatch> approval_watch;
     const bool ledger_has_thread;
 
     base::Clock& clock() const noexcept { return *parts.clock; }
@@ -103,11 +106,20 @@ public:
     std::vector<Outcome> run_batch(std::vector<CallRequest> calls, Context context);
     CallExplanation explain(pipeline::Request request, std::optional<base::WallTime> at);
 
+    // Who watches.
+    struct Watcher {
+        std::shared_ptr<Observer> observer;
+        bool audit;
+        bool telemetry;
+        bool log;
+    };
+
     /// What calls use again and again, on loan: memory, and the policy as it was last looked up.
     struct Workspace {
         schema::Scratch scratch;
         pipeline::LineText line;
         std::shared_ptr<const policy::Compiled> rules;
+        std::shared_ptr<const std::vector<Watcher>> observers;  ///< of when they were last looked up
         pipeline::ToolCache tools;
         std::uint64_t tools_seen = 0;  ///< the version of the registries that `tools` is from
     };
@@ -118,17 +130,20 @@ public:
     [[gnu::hot]] void give_back(std::unique_ptr<Workspace> workspace);
     std::uint64_t hash_seed;
 
-    // Who watches.
-    struct Watcher {
-        std::shared_ptr<Observer> observer;
-        bool audit;
-        bool telemetry;
-        bool log;
-    };
     using Observers = std::vector<Watcher>;
-    /// Null: nobody watches. Valid as long as the core.
-    const Observers* observers() const noexcept { return watching_.load(std::memory_order_acquire); }
+    /// Those who watch now; null: nobody does. Only to compare with, and to see whether there are any.
+    const Observers* watching() const noexcept { return watching_.load(std::memory_order_acquire); }
+    /// The same, for a call: valid while the workspace is on loan.
+    [[gnu::hot]] const Observers* observers(Workspace& workspace) {
+        const Observers* const now = watching();
+        if (workspace.observers.get() != now) [[unlikely]]
+            workspace.observers = current_observers();
+        return workspace.observers.get();
+    }
+    std::shared_ptr<const Observers> current_observers() const;
+    bool still_watches(const Observer& observer) const;
     void observe(std::shared_ptr<Observer> observer);
+    bool unobserve(const Observer& observer);
     bool audit_wanted() const noexcept { return audit_wanted_.load(std::memory_order_relaxed); }
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
     /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
@@ -171,6 +186,7 @@ private:
 
     void watch_tools(Registry& registry);
     void drop_idle_tools();
+    std::vector<std::unique_ptr<Workspace>> take_idle();
 
     std::atomic<std::uint64_t> tools_version_{0};  // of all registries together
     std::vector<std::shared_ptr<void>> tool_watches_;
@@ -183,9 +199,11 @@ private:
         CALLGATE_GUARDED_BY(tenants_mutex_);
     std::atomic<bool> has_tenants_{false};
 
-    base::Mutex observers_mutex_;
-    // Every list there was: a call may still hold it.
-    std::vector<std::unique_ptr<const Observers>> observers_ CALLGATE_GUARDED_BY(observers_mutex_);
+    void watch_with(Observers next) CALLGATE_REQUIRES(observers_mutex_);
+
+    mutable base::Mutex observers_mutex_;
+    // A call under way may still hold an earlier one.
+    std::shared_ptr<const Observers> observers_ CALLGATE_GUARDED_BY(observers_mutex_);
     std::atomic<const Observers*> watching_{nullptr};
     std::atomic<bool> audit_wanted_{false};
     std::atomic<bool> telemetry_wanted_{false};

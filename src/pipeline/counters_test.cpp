@@ -73,6 +73,15 @@ struct Held {
     }
 };
 
+RuntimeStats predicate_that_throws(Rule::Do what) {
+    const Node node(reads());
+    PolicyConfig config;
+    config.rules.emplace_back("", what).when_true(
+        "p", "1", [](const CallView&) -> bool { throw std::runtime_error("x"); });
+    EXPECT_TRUE(node.runtime->policy().set(config));
+    return node.call();
+}
+
 RuntimeStats abandon(std::string_view until) {
     Held held;
     RuntimeOptions options;
@@ -402,6 +411,8 @@ std::map<std::string, Scenario> scenarios() {
              (void)node.call();
              return node.call();
          }},
+        {"gate.predicate_faults", [] { return predicate_that_throws(Rule::Do::deny); }},
+        {"classify.predicate_faults", [] { return predicate_that_throws(Rule::Do::raise_risk); }},
         {"gate.abandoned_calls", [] { return abandon("refused"); }},
         {"gate.queue_full", fill_the_queue},
         {"gate.waited_for_resource", wait_for_resource},

@@ -25,7 +25,13 @@ enum class GatePhase : std::uint8_t {
     call.core->counters.gate.denied.add();
     Object details{{"reason", call.answer.rule != nullptr ? "rule" : "matrix"},
                    {"risk", to_string(call.risk.risk)}};
-    if (call.answer.rule != nullptr) details["rule"] = call.answer.rule->id;
+    if (call.answer.rule != nullptr) {
+        details["rule"] = call.answer.rule->id;
+        if (const auto& predicate = call.answer.rule->predicate) {
+            details["predicate"] = predicate->name;
+            details["predicate_version"] = predicate->version;
+        }
+    }
     return call.refuse(Error(ErrorCode::denied, policy::reason(call.answer, call.question(), call.risk.risk),
                              std::move(details)));
 }
@@ -66,8 +72,20 @@ void no_preview(Call& call) {
     call.outcome.preview->supported = false;
 }
 
+// What predicates had a part in the decision goes on the record with it, whatever it is.
+[[gnu::cold]] void note_predicates(Call& call) {
+    ColdState& cold = call.cold();
+    cold.predicate_record = policy::predicate_record(cold.predicates);
+    for (const policy::PredicateUse& use : cold.predicates) {
+        if (use.failed && use.rule->decision != Rule::Do::raise_risk)
+            call.core->counters.gate.predicate_faults.add();
+    }
+}
+
 [[gnu::hot]] Step decide(Call& call) {
     call.answer = policy::decide(*call.rules, call.question(), call.risk.risk);
+    if (call.rules->has_predicates()) [[unlikely]]
+        note_predicates(call);
     if (call.request.context->trace) {
         call.note("gate", to_string(call.answer.gate),
                   policy::reason(call.answer, call.question(), call.risk.risk));

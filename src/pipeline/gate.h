@@ -11,19 +11,20 @@
 
 namespace callgate::pipeline {
 
-#define CALLGATE_GATE_COUNTERS(X)                                                          \
-    X(denied)                                                                              \
-    X(needs_approval)                                                                      \
-    X(previewed)                                                                           \
-    X(by_approval)                                                                         \
-    X(by_grant)                                                                            \
-    X(suppressed)                                                                          \
-    X(looped)                                                                              \
-    X(limited)                                                                             \
-    X(circuit_open)                                                                        \
-    X(abandoned_calls) /* its tool holds as many threads past their deadlines as may be */ \
-    X(queue_full)      /* no room for it to wait for a thread */                           \
-    X(waited_for_resource)                                                                 \
+#define CALLGATE_GATE_COUNTERS(X)                                                           \
+    X(denied)                                                                               \
+    X(needs_approval)                                                                       \
+    X(previewed)                                                                            \
+    X(by_approval)                                                                          \
+    X(by_grant)                                                                             \
+    X(suppressed)                                                                           \
+    X(looped)                                                                               \
+    X(limited)                                                                              \
+    X(circuit_open)                                                                         \
+    X(abandoned_calls)  /* its tool holds as many threads past their deadlines as may be */ \
+    X(queue_full)       /* no room for it to wait for a thread */                           \
+    X(predicate_faults) /* of a rule that decides */                                        \
+    X(waited_for_resource)                                                                  \
     X(waited_for_place)
 CALLGATE_STAGE_COUNTERS(GateCounters, CALLGATE_GATE_COUNTERS);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -88,6 +89,20 @@ TEST(RuntimeOperators, AnApprovalGivenOverTheSocketLetsTheCallRun) {
     EXPECT_EQ(served.sent, 1);
     const auto used = operators.ask({{"verb", "approvals.show"}, {"id", asked.approval_id()}});
     EXPECT_EQ(used->at("approval").at("state"), "consumed");
+}
+
+TEST(RuntimeOperators, AVoteOverTheSocketEndsTheWaitForIt) {
+    Served served;
+    const Outcome asked = served.runtime->call("send_mail", {{"to", "ada"}});
+    auto decided =
+        std::async(std::launch::async, [&] { return served.runtime->approvals().wait(asked.approval_id()); });
+    ControlClient operators = ControlClient::connect(served.directory()).value();
+    const auto voted = operators.ask(
+        {{"verb", "approvals.vote"}, {"id", asked.approval_id()}, {"approve", false}, {"reason", "no"}});
+    ASSERT_TRUE(voted) << voted.error().message;
+    const auto seen = decided.get();
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->state, ApprovalState::denied);
 }
 
 TEST(RuntimeOperators, ARuntimeThatEndsTakesItsSocketAway) {

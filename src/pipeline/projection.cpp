@@ -20,14 +20,18 @@ constexpr std::size_t kMaxHeldProgress = 256;
 
 using Wish = bool Runtime::Core::Watcher::*;
 
-// Those who wish for it. What an observer throws is its own fault and must not become the call's.
+// Those who wish for it, and were not taken away since the call began. What an observer throws is its own
+// fault and must not become the call's.
 template <class Notify>
 [[gnu::hot]] void notify(Runtime::Core& core, const Runtime::Core::Observers* observers, Wish wish,
                          Notify to) {
     if (observers == nullptr) return;
     CALLGATE_FOREIGN_CODE("an observer");
+    const bool others_by_now = observers != core.watching();
     for (const auto& watcher : *observers) {
         if (wish != nullptr && !(watcher.*wish)) continue;
+        if (others_by_now && !core.still_watches(*watcher.observer)) [[unlikely]]
+            continue;
         try {
             to(*watcher.observer);
         } catch (...) {
@@ -192,6 +196,12 @@ void tell_held_progress(Call& call) {
            [&](Observer& observer) { observer.on_audit(event); });
 }
 
+// Those who watch now, which may be others than when the call began.
+[[gnu::cold]] void notify_audit_now(Runtime::Core& core, const AuditEvent& event) {
+    const auto now = core.current_observers();
+    notify_audit(now.get(), core, event);
+}
+
 [[gnu::hot]] LineText& fresh_line(Call& call) {
     LineText& line = call.workspace().line;
     line.clear();
@@ -347,20 +357,24 @@ void project_audit(Call& call, const AuditEvent& event) {
     Runtime::Core& core = *call.core;
     if (!core.audit_wanted()) return;
     if (call.may_notify_here()) [[likely]] {
-        notify_audit(core.observers(), core, event);
+        if (call.observers == core.watching()) [[likely]] {
+            notify_audit(call.observers, core, event);
+        } else {
+            notify_audit_now(core, event);
+        }
     } else {
-        call.notify_later([&call, event] { notify_audit(call.core->observers(), *call.core, event); });
+        call.notify_later([&call, event] { notify_audit_now(*call.core, event); });
     }
 }
 
 void project_audit(Runtime::Core& core, const AuditEvent& event) {
     if (!core.audit_wanted()) return;
-    core.notify([&core, event] { notify_audit(core.observers(), core, event); });
+    core.notify([&core, event] { notify_audit_now(core, event); });
 }
 
 void project_late_audit(Call& call, const AuditEvent& event) {
     if (!call.over() || call.notices_pending()) {
-        call.notify_later([&call, event] { notify_audit(call.core->observers(), *call.core, event); });
+        call.notify_later([&call, event] { notify_audit_now(*call.core, event); });
     } else {
         project_audit(*call.core, event);
     }
@@ -419,6 +433,8 @@ void fill_terminal_event(AuditEvent& event, const Call& call) {
     if (call.outcome.error) {
         event.error_code = base::s3_code(*call.outcome.error);
         event.detail = base::truncate_to_bytes(call.outcome.error->message, 1'000);
+    } else if (const ColdState* const cold = call.cold_if(); cold != nullptr && !call.has_claim) {
+        event.detail = cold->predicate_record;  // of a claimed call it is on the record already
     }
 }
 

@@ -155,6 +155,10 @@ void Runtime::observe(std::shared_ptr<Observer> observer) {
     core_->observe(std::move(observer));
 }
 
+bool Runtime::unobserve(const std::shared_ptr<Observer>& observer) {
+    return observer != nullptr && core_->unobserve(*observer);
+}
+
 RuntimeStats Runtime::stats() const {
     const auto& counters = core_->counters;
     RuntimeStats stats;

@@ -1,6 +1,7 @@
 #include "pipeline/runtime_approvals.h"
 
 #include "ledger/decisions.h"
+#include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 
@@ -20,8 +21,8 @@ Result<Approval> RuntimeApprovals::vote(std::string_view id, Vote vote) {
                              [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
-Result<Approval> RuntimeApprovals::approve(std::string_view id, std::string_view approver, Assurance assurance,
-                                        std::string_view reason) {
+Result<Approval> RuntimeApprovals::approve(std::string_view id, std::string_view approver,
+                                           Assurance assurance, std::string_view reason) {
     Vote yes;
     yes.approver = std::string(approver);
     yes.assurance = assurance;
@@ -30,7 +31,7 @@ Result<Approval> RuntimeApprovals::approve(std::string_view id, std::string_view
 }
 
 Result<Approval> RuntimeApprovals::deny(std::string_view id, std::string_view approver,
-                                     std::string_view reason) {
+                                        std::string_view reason) {
     Vote no;
     no.approver = std::string(approver);
     no.approve = false;
@@ -43,8 +44,9 @@ Result<Approval> RuntimeApprovals::revoke(std::string_view id, std::string_view 
                              [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
-Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args arguments, std::string_view approver,
-                                               Assurance assurance, std::string_view reason) {
+Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args arguments,
+                                                  std::string_view approver, Assurance assurance,
+                                                  std::string_view reason) {
     const auto approval = core_->ledger().approval(id);
     if (!approval) return approval;
     // Other arguments are another call: checked and decided anew, in the requester's name.
@@ -71,6 +73,23 @@ Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args argu
     // Only now: a faulty edit leaves the request as it was.
     if (asked.approval_id() != id) (void)revoke(id, approver);
     return approved;
+}
+
+// The runtime, and this with it, may go while a thread waits.
+Result<Approval> RuntimeApprovals::wait(std::string_view id, std::optional<std::chrono::milliseconds> timeout,
+                                        std::stop_token cancel) {
+    const std::shared_ptr<Runtime::Core> core = core_;
+    return core->approval_watch->wait(id, timeout, cancel);
+}
+
+void RuntimeApprovals::when_decided(std::string id, std::function<void(Result<Approval>)> done,
+                                    std::optional<std::chrono::milliseconds> timeout,
+                                    std::stop_token cancel) {
+    core_->approval_watch->when_decided(std::move(id), std::move(done), timeout, std::move(cancel));
+}
+
+Result<std::shared_ptr<void>> RuntimeApprovals::on_change(Listener listener) {
+    return core_->approval_watch->on_change(std::move(listener));
 }
 
 }  // namespace callgate::pipeline

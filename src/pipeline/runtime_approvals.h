@@ -21,6 +21,11 @@ public:
     Result<Approval> revoke(std::string_view id, std::string_view by) override;
     Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                     Assurance assurance, std::string_view reason) override;
+    Result<Approval> wait(std::string_view id, std::optional<std::chrono::milliseconds> timeout,
+                          std::stop_token cancel) override;
+    void when_decided(std::string id, std::function<void(Result<Approval>)> done,
+                      std::optional<std::chrono::milliseconds> timeout, std::stop_token cancel) override;
+    Result<std::shared_ptr<void>> on_change(Listener listener) override;
 
 private:
     Result<Approval> vote(std::string_view id, Vote vote);

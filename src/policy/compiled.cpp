@@ -23,6 +23,7 @@ constexpr std::size_t kMostPatterns = 256;
 constexpr std::size_t kMostWindows = 64;
 constexpr std::size_t kMostWords = 256;
 constexpr std::size_t kLongestId = 128;
+constexpr std::size_t kLongestVersion = 64;
 constexpr std::size_t kLongestReason = 2'000;
 constexpr std::uint32_t kMostApprovals = 16;
 constexpr std::uint32_t kMostCalls = 1'000'000;
@@ -73,6 +74,24 @@ Result<void> check_limits(const UseLimits& limits, std::string_view whose) {
                                          "24 hours.",
                                          whose, limits.window.count())));
     }
+    return {};
+}
+
+Result<void> check_predicate(const Predicate& predicate) {
+    const auto printable = [](std::string_view text, std::size_t longest) {
+        return !text.empty() && text.size() <= longest &&
+               std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+    };
+    if (!printable(predicate.name, kLongestId) || !printable(predicate.version, kLongestVersion)) {
+        return tl::unexpected(
+            bad("bad_rule",
+                fmt::format("its predicate needs a name of 1 to {} and a version of 1 to {} printable "
+                            "ASCII characters, by which the record names it",
+                            kLongestId, kLongestVersion)));
+    }
+    if (!predicate.function)
+        return tl::unexpected(
+            bad("bad_rule", fmt::format("its predicate '{}' has no function", predicate.name)));
     return {};
 }
 
@@ -133,14 +152,23 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
         CALLGATE_TRY_ASSIGN(auto schema, schema::Schema::compile(*rule.arguments));
         made.arguments = std::move(schema);
     }
+    made.identity = rule.id;
+    if (rule.predicate) {
+        CALLGATE_TRY(check_predicate(*rule.predicate));
+        made.predicate = rule.predicate;
+        made.identity = identity_of(rule);
+    }
     return made;
 }
 
 }  // namespace
 
 std::string CompiledRule::shown() const {
-    return is_name_by_content(id) ? fmt::format("Rule {} ('{}')", position + 1, id)
-                                  : fmt::format("Rule '{}'", id);
+    std::string text = is_name_by_content(id) ? fmt::format("Rule {} ('{}')", position + 1, id)
+                                              : fmt::format("Rule '{}'", id);
+    if (predicate)
+        text += fmt::format(" (predicate '{}', version '{}')", predicate->name, predicate->version);
+    return text;
 }
 
 Result<std::vector<Glob>> compile_globs(const std::vector<std::string>& patterns, std::string_view what) {
@@ -213,6 +241,7 @@ Result<void> Compiled::compile_rules() {
             return tl::unexpected(std::move(error));
         }
         compiled->position = i;
+        has_predicates_ = has_predicates_ || compiled->predicate.has_value();
         (rule.decision == Rule::Do::raise_risk ? raising_ : deciding_).push_back(std::move(*compiled));
     }
     return {};

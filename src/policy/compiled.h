@@ -41,6 +41,9 @@ struct CompiledRule {
     std::uint8_t effects = 0;  ///< bit n: EffectClass n
     std::optional<ResolvedWindow> when;
     std::optional<schema::Schema> arguments;
+    std::optional<Predicate> predicate;
+    /// What stands for it where it decided: its id, with the name and version of its predicate.
+    std::string identity;
 
     /// For people: "Rule 'mine'", or where it stands if it has no name of its own, "Rule 3 ('rule-…')".
     std::string shown() const;
@@ -57,6 +60,7 @@ public:
     /// Both in the order of the configuration.
     const std::vector<CompiledRule>& raising() const noexcept { return raising_; }
     const std::vector<CompiledRule>& deciding() const noexcept { return deciding_; }
+    bool has_predicates() const noexcept { return has_predicates_; }
 
     bool quiet(base::WallTime now) const { return !quiet_hours_.empty() && in_quiet_hours(now); }
     bool secret(std::string_view scope) const noexcept;
@@ -87,6 +91,7 @@ private:
     // this.
     std::uint32_t first_letters_ = 0;
     std::uint32_t last_letters_ = 0;
+    bool has_predicates_ = false;
     bool limits_tools_ = false;
     bool limits_principals_ = false;
     bool limits_runs_ = false;

@@ -7,7 +7,7 @@
 // a matrix cell that denies is the only other answer.
 //
 // A rule whose schema cannot judge the arguments within its step budget matches if it restricts, and does not
-// if it allows.
+// if it allows. So does a rule whose predicate throws.
 //
 // Threads: functions may be called from any thread; an Answer refers to the Compiled policy it was made from.
 #pragma once
@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <callgate/approvals.h>
 #include <callgate/policy.h>
@@ -26,6 +27,15 @@
 
 namespace callgate::policy {
 
+/// What a predicate said, where it counted: it said yes, or it failed.
+struct PredicateUse {
+    const CompiledRule* rule;
+    bool matched;
+    bool failed;
+};
+/// Refers to the Compiled policy that was asked.
+using PredicateLog = std::vector<PredicateUse>;
+
 struct Question {
     const ToolEntry& tool;
     std::string_view action;
@@ -33,6 +43,7 @@ struct Question {
     const Context& caller;
     EffectClass effect;
     base::WallTime now;
+    PredicateLog* log = nullptr;  ///< null: nobody wants to know which predicates counted
 };
 
 /// Why the risk is above the contract's.
@@ -75,6 +86,9 @@ bool grant_may_allow(const Answer& answer) noexcept;
 
 /// One sentence for people and the model: why the gate said so.
 std::string reason(const Answer& answer, const Question& question, Risk risk);
+
+/// Which predicates counted, for the record: "" if none did. `but`: the rule that is named already.
+std::string predicate_record(const PredicateLog& log, const CompiledRule* but = nullptr);
 
 /// The whole decision in words, for `policy test`; changes nothing.
 PolicyDecision explain(const Policy& policy, const Question& question);

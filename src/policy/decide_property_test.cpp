@@ -47,9 +47,18 @@ struct Condition {
     }
 };
 
+// A predicate in two forms.
+enum class Says : std::uint8_t { small_or_none, nothing };
+
+bool is_small(const Value& arguments) {
+    const Value* value = arguments.as_object().if_contains("n");
+    return value == nullptr || value->as_int64() < 3;
+}
+
 struct ReferenceRule {
     Rule rule;
     std::optional<Condition> condition;
+    std::optional<Says> says;
 };
 
 bool glob(std::string_view pattern, std::string_view text) {
@@ -152,7 +161,13 @@ private:
                (!rule.risk_at_most || static_cast<int>(*rule.risk_at_most) >= risk) &&
                (rule.effects.empty() || std::ranges::count(rule.effects, effect) > 0) &&
                (!rule.when || inside(*rule.when, call.now)) &&
-               (!one.condition || one.condition->holds(call.arguments));
+               (!one.condition || one.condition->holds(call.arguments)) && predicate_holds(one, call);
+    }
+
+    static bool predicate_holds(const ReferenceRule& one, const Call& call) {
+        if (!one.says) return true;
+        return *one.says == Says::small_or_none ? is_small(call.arguments)
+                                                : one.rule.decision != Rule::Do::allow;
     }
 
     const PolicyConfig& config_;
@@ -171,7 +186,7 @@ TimeWindow any_window(Dice& dice) {
 }
 
 ReferenceRule any_rule(Dice& dice, int number) {
-    ReferenceRule made{Rule("r" + std::to_string(number), dice.level<Rule::Do>(5)), {}};
+    ReferenceRule made{Rule("r" + std::to_string(number), dice.level<Rule::Do>(5)), {}, {}};
     Rule& rule = made.rule;
     if (!dice.one_in(3)) rule.tools.push_back(dice.pick(kToolGlobs));
     if (dice.one_in(4)) rule.tools.push_back(dice.pick(kToolGlobs));
@@ -186,6 +201,13 @@ ReferenceRule any_rule(Dice& dice, int number) {
     if (dice.one_in(8)) {
         made.condition = Condition{dice.one_in(2) ? "n" : "m", static_cast<std::int64_t>(dice.below(5))};
         rule.arguments = made.condition->schema();
+    }
+    if (dice.one_in(8)) {
+        made.says = dice.level<Says>(2);
+        rule.when_true("says", "1", [says = *made.says](const CallView& call) {
+            if (says == Says::nothing) throw 7;
+            return is_small(call.arguments);
+        });
     }
     if (rule.decision == Rule::Do::raise_risk && dice.one_in(2)) rule.raise_to = dice.level<Risk>(4);
     if (rule.decision == Rule::Do::confirm) rule.approvals = 1 + static_cast<std::uint32_t>(dice.below(3));

@@ -40,7 +40,33 @@ std::string_view level(Risk risk) noexcept {
 
 }  // namespace
 
-std::string reason(const Answer& answer, const Question& question, Risk risk) {
+std::string predicate_record(const PredicateLog& log, const CompiledRule* but) {
+    constexpr std::size_t kMostNamed = 8;
+    std::string text;
+    std::size_t named = 0;
+    std::size_t left = 0;
+    for (const PredicateUse& use : log) {
+        if (use.rule == but && !use.failed) continue;
+        if (named == kMostNamed) {
+            ++left;
+            continue;
+        }
+        if (named++ != 0) text += ' ';
+        text += use.rule->shown();
+        if (!use.failed) {
+            text += " matched.";
+        } else {
+            text +=
+                use.matched ? " failed, which counts as matching." : " failed, which counts as not matching.";
+        }
+    }
+    if (left != 0) text += fmt::format(" So it was with {} more.", left);
+    return text;
+}
+
+namespace {
+
+std::string reason_of_gate(const Answer& answer, const Question& question, Risk risk) {
     if ((answer.overrides & a0) != 0) return "At autonomy level A0 a call is only previewed, never executed.";
     std::string text;
     const bool raised =
@@ -64,11 +90,24 @@ std::string reason(const Answer& answer, const Question& question, Risk risk) {
     return text;
 }
 
+}  // namespace
+
+std::string reason(const Answer& answer, const Question& question, Risk risk) {
+    std::string text = reason_of_gate(answer, question, risk);
+    if (question.log == nullptr || question.log->empty()) return text;
+    const std::string others = predicate_record(*question.log, answer.rule);
+    if (!others.empty()) text.append(" ").append(others);
+    return text;
+}
+
 PolicyDecision explain(const Policy& policy, const Question& question) {
     Policy::State& state = policy.state();
     const std::shared_ptr<const Compiled> compiled = state.current();
-    const RiskAnswer risk = classify(*compiled, question);
-    const Answer answer = decide(*compiled, question, risk.risk);
+    PredicateLog log;
+    Question logged = question;
+    logged.log = &log;
+    const RiskAnswer risk = classify(*compiled, logged);
+    const Answer answer = decide(*compiled, logged, risk.risk);
 
     PolicyDecision decision;
     decision.gate = answer.gate;
@@ -81,7 +120,12 @@ PolicyDecision explain(const Policy& policy, const Question& question) {
     if (answer.rule != nullptr) decision.rule_id = answer.rule->id;
     if ((answer.overrides & secret_scope) != 0) decision.overrides.emplace_back("secret_scope");
     if ((answer.overrides & quiet_confirm) != 0) decision.overrides.emplace_back("quiet_hours");
-    decision.reason = reason(answer, question, risk.risk);
+    for (const PredicateUse& use : log) {
+        const Predicate& predicate = *use.rule->predicate;
+        decision.predicates.push_back(
+            {use.rule->id, predicate.name, predicate.version, use.matched, use.failed});
+    }
+    decision.reason = reason(answer, logged, risk.risk);
     if (grant_may_allow(answer)) {
         if (auto grant = state.grants.covers(question)) {
             decision.gate = Gate::allow;
@@ -113,6 +157,17 @@ Value to_json(const PolicyDecision& decision) {
     json["rule"] = decision.rule_id.empty() ? Value(nullptr) : Value(decision.rule_id);
     json["grant"] = decision.grant_id.empty() ? Value(nullptr) : Value(decision.grant_id);
     json["overrides"] = texts(decision.overrides);
+    if (!decision.predicates.empty()) {
+        Array said;
+        for (const PredicateVerdict& one : decision.predicates) {
+            said.push_back(Object{{"rule", one.rule_id},
+                                  {"name", one.name},
+                                  {"version", one.version},
+                                  {"matched", one.matched},
+                                  {"failed", one.failed}});
+        }
+        json["predicates"] = std::move(said);
+    }
     json["reason"] = decision.reason;
     json["approvals"] = decision.approvals;
     json["policy_rev"] = decision.policy_rev;

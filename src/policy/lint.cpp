@@ -35,6 +35,11 @@ bool same_window(const TimeWindow& a, const TimeWindow& b) {
     return a.from == b.from && a.until == b.until && a.zone == b.zone && a.weekdays == b.weekdays;
 }
 
+bool same_predicate(const Rule& a, const Rule& b) {
+    return a.predicate && b.predicate && a.predicate->name == b.predicate->name &&
+           a.predicate->version == b.predicate->version;
+}
+
 bool always_before(const Rule& first, const CompiledRule& outer, const Rule& later,
                    const CompiledRule& inner) {
     if (!covers(outer.tools, inner.tools) || !covers(outer.actions, inner.actions) ||
@@ -43,6 +48,9 @@ bool always_before(const Rule& first, const CompiledRule& outer, const Rule& lat
     }
     if (outer.at_least > inner.at_least || outer.at_most < inner.at_most) return false;
     if ((inner.effects & ~outer.effects) != 0) return false;
+    // Nobody knows what a function says, except that the same one says the same. One that fails makes an
+    // allowing rule pass the call on.
+    if (first.predicate && (first.decision == Rule::Do::allow || !same_predicate(first, later))) return false;
     if (first.when && (!later.when || !same_window(*first.when, *later.when))) return false;
     if (!first.arguments || policy::always_satisfied(*first.arguments)) return true;
     // A schema too costly to judge makes an allowing rule pass the call on.

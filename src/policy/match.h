@@ -7,7 +7,7 @@
 
 namespace callgate::policy {
 
-/// Cheap conditions are looked at first, the argument schema last.
+/// Cheap conditions are looked at first, then the argument schema, the predicate last.
 bool matches(const Compiled& policy, const CompiledRule& rule, const Question& question, Risk risk);
 
 }  // namespace callgate::policy

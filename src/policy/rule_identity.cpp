@@ -33,22 +33,29 @@ Value window(const std::optional<TimeWindow>& when) {
 
 }  // namespace
 
+std::string identity_of(const Rule& rule) {
+    if (!rule.predicate) return rule.id;
+    return json::canonical(Array{rule.id, rule.predicate->name, rule.predicate->version});
+}
+
 std::string name_by_content(const Rule& rule) {
     Array effects;
     for (const EffectClass effect : rule.effects) effects.emplace_back(static_cast<std::int64_t>(effect));
-    const Object content{{"decision", static_cast<std::int64_t>(rule.decision)},
-                         {"tools", texts(rule.tools)},
-                         {"actions", texts(rule.actions)},
-                         {"principals", texts(rule.principals)},
-                         {"tenants", texts(rule.tenants)},
-                         {"risk_at_least", level(rule.risk_at_least)},
-                         {"risk_at_most", level(rule.risk_at_most)},
-                         {"effects", std::move(effects)},
-                         {"when", window(rule.when)},
-                         // Wrapped, so that a rule without a schema is not one whose schema is null.
-                         {"arguments", rule.arguments ? Array{*rule.arguments} : Array{}},
-                         {"approvals", rule.approvals},
-                         {"raise_to", level(rule.raise_to)}};
+    Object content{{"decision", static_cast<std::int64_t>(rule.decision)},
+                   {"tools", texts(rule.tools)},
+                   {"actions", texts(rule.actions)},
+                   {"principals", texts(rule.principals)},
+                   {"tenants", texts(rule.tenants)},
+                   {"risk_at_least", level(rule.risk_at_least)},
+                   {"risk_at_most", level(rule.risk_at_most)},
+                   {"effects", std::move(effects)},
+                   {"when", window(rule.when)},
+                   // Wrapped, so that a rule without a schema is not one whose schema is null.
+                   {"arguments", rule.arguments ? Array{*rule.arguments} : Array{}},
+                   {"approvals", rule.approvals},
+                   {"raise_to", level(rule.raise_to)}};
+    // Only where there is one: rules without are called what they have always been called.
+    if (rule.predicate) content["predicate"] = Array{rule.predicate->name, rule.predicate->version};
     base::Sha256 hash;
     hash.update("callgate-rule-v1").update(json::canonical(content));
     return std::string(kPrefix).append(base::to_hex(hash.finish()).substr(0, kDigits));

@@ -1,4 +1,5 @@
-// What a rule without a name is known by: its content.
+// What a rule is known by: its name or, without one, its content; and in either case its predicate's name and
+// version.
 //
 // The record, the digest of an approval and explanations name rules. A rule without a name is called after a
 // hash of everything it decides by, so a rule that is inserted, removed or moved elsewhere changes nobody
@@ -13,6 +14,10 @@
 #include <callgate/policy.h>
 
 namespace callgate::policy {
+
+/// What stands for a rule with a predicate in an approval's digest: its id, and which function was asked. The
+/// function itself has no content that could be compared.
+std::string identity_of(const Rule& rule);
 
 /// "rule-" and 16 hexadecimal digits.
 std::string name_by_content(const Rule& rule);

@@ -219,7 +219,10 @@ void SqliteLedger::Engine::stop_waiting(const base::Sha256Digest& of, const Wait
 
 void SqliteLedger::Engine::notify(Tables::Notifications&& notifications) {
     recorded = tables->chain().head().size();
-    if (notifications.approvals_changed) approvals_version.fetch_add(1);
+    if (!notifications.approvals.empty()) {
+        approvals_version.fetch_add(1);
+        approval_sinks.tell(notifications.approvals);
+    }
     std::vector<std::shared_ptr<Waiter>> woken;
     if (!notifications.ended_keys.empty()) {
         const base::MutexLock guard(waiters_mutex_);

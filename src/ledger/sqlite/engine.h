@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "ledger/approval_sinks.h"
 #include "ledger/sqlite/anchors.h"
 #include "ledger/sqlite/audit_checkpoints.h"
 #include "ledger/sqlite/check_interrupter.h"
@@ -112,6 +113,7 @@ public:
     std::shared_ptr<const int> audit_readers = std::make_shared<const int>(0);
 
     std::atomic<std::uint64_t> approvals_version{1};
+    ApprovalSinks approval_sinks;
     std::atomic<std::uint64_t> recorded{0};  ///< events on the disk
 
     enum class Health : std::uint8_t { unchecked, checking, sound, damaged };

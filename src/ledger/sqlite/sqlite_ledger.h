@@ -131,6 +131,7 @@ public:
     Result<Approval> vote(std::string_view id, Vote vote, AuditEvent& event) override;
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override;
 
+    void watch_approvals(std::weak_ptr<ApprovalSink> sink) override;
     Result<CallRow> find(const CallId& call_id) override;
     Result<std::vector<CallRow>> list(std::optional<CallState> state) override;
     Result<CallRow> resolve(const CallId& call_id, bool applied, std::shared_ptr<const StoredOutcome> outcome,

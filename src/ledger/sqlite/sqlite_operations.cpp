@@ -71,6 +71,10 @@ base::WallTime SqliteLedger::approval_time() {
     return engine_->time->latest();
 }
 
+void SqliteLedger::watch_approvals(std::weak_ptr<ApprovalSink> sink) {
+    engine_->approval_sinks.add(std::move(sink));
+}
+
 std::uint64_t SqliteLedger::approvals_version() {
     return engine_->approvals_version.load();
 }

@@ -7,6 +7,7 @@
 
 #include "base/failpoint.h"
 #include "base/try.h"
+#include "ledger/approval_sinks.h"
 #include "ledger/digest.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/restore.h"
@@ -189,7 +190,7 @@ Result<void> SqliteRows::store_use(const Approval& approval, ApprovalState befor
     next.sequence = tables_.chain().head().size() + 1;
     CALLGATE_TRY(
         in_step(tables_.approvals.update(approval, before, approval.votes.size(), next), "approval use"));
-    tables_.notifications().approvals_changed = true;
+    tables_.notifications().approvals.push_back(change_of(approval, before));
     CALLGATE_FAILPOINT_RETURN("ledger.after_approval_use");
     return {};
 }
@@ -200,7 +201,7 @@ Result<void> SqliteRows::store_decision(const Approval& approval, ApprovalState 
     CALLGATE_TRY(record(event));
     const AuditMark mark{event.sequence, tables_.chain().head().hash};
     CALLGATE_TRY(in_step(tables_.approvals.update(approval, before, votes_before, mark), "approval"));
-    tables_.notifications().approvals_changed = true;
+    tables_.notifications().approvals.push_back(change_of(approval, before));
     return {};
 }
 
@@ -210,7 +211,7 @@ Result<std::uint64_t> SqliteRows::insert_approval(const Approval& approval,
     const base::Sha256Digest request =
         hash_of_request(approval.tenant, approval.requester, fingerprint, approval.idempotency_key);
     CALLGATE_TRY(tables_.approvals.insert(approval, request, {first, tables_.chain().head().hash}));
-    tables_.notifications().approvals_changed = true;
+    tables_.notifications().approvals.emplace_back(ApprovalChange::What::opened, approval);
     return first;
 }
 

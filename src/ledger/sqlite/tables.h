@@ -104,7 +104,7 @@ public:
     /// To be told after the commit.
     struct Notifications {
         std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
-        bool approvals_changed = false;
+        std::vector<ApprovalChange> approvals;       ///< in the order in which they were changed
     };
     Notifications& notifications() noexcept { return notifications_; }
 
