@@ -26,9 +26,11 @@ int main() {
     const cg::Outcome sum = runtime.call("add", {{"a", 5}, {"b", 3}});
     std::cout << sum.text() << '\n';
 
-    runtime.tools().add_or_throw(cg::tool("order", "Order something", [](const Order& order) {
-                                     return "ordered " + std::to_string(order.count) + " × " + order.item;
-                                 })
+    runtime.tools().add_or_throw(cg::tool("order", "Order something",
+                                          [](const Order& order) {
+                                              return "ordered " + std::to_string(order.count) + " × " +
+                                                     order.item;
+                                          })
                                      .risk(cg::Risk::low)
                                      .effect(cg::EffectClass::unsafe));
     std::cout << runtime.tools().get("order")->definition.compact() << '\n';

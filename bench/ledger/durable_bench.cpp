@@ -337,10 +337,11 @@ int main(int argc, char** argv) {
 
     constexpr std::uint64_t kKeptCalls = 50'000;
     const cg::bench::Kept kept = cg::bench::measure_kept(root + "/kept", kKeptCalls);
-    std::printf("kept            %8.0f MB for a million calls, %.0f MB once archived (segments %.0f MB); backup "
-                "under load %.2f s; measured with %llu calls\n",
-                kept.mb_per_million, kept.mb_per_million_archived, kept.segment_mb_per_million, kept.backup_s,
-                static_cast<unsigned long long>(kept.calls));
+    std::printf(
+        "kept            %8.0f MB for a million calls, %.0f MB once archived (segments %.0f MB); backup "
+        "under load %.2f s; measured with %llu calls\n",
+        kept.mb_per_million, kept.mb_per_million_archived, kept.segment_mb_per_million, kept.backup_s,
+        static_cast<unsigned long long>(kept.calls));
     const std::uint64_t refused = cg::bench::refused_of_2000_callers(root + "/many");
     std::printf("2,000 callers   %8llu of 10,000 calls refused with 1,024 descriptors\n",
                 static_cast<unsigned long long>(refused));

@@ -1,5 +1,5 @@
-// What a ledger costs that is kept: bytes for a million calls, before and after they are archived; a backup while
-// others write; and whether 2,000 callers at once are served with few descriptors.
+// What a ledger costs that is kept: bytes for a million calls, before and after they are archived; a backup
+// while others write; and whether 2,000 callers at once are served with few descriptors.
 //
 // Threads: none; each function is a measurement of its own.
 #pragma once

@@ -123,9 +123,7 @@ class Member<Holder, M, R(A...)> {
 public:
     Member(Holder object, M function) : object_(std::move(object)), function_(function) {}
 
-    R operator()(A... arguments) const {
-        return ((*object_).*function_)(static_cast<A&&>(arguments)...);
-    }
+    R operator()(A... arguments) const { return ((*object_).*function_)(static_cast<A&&>(arguments)...); }
 
 private:
     Holder object_;

@@ -57,7 +57,8 @@ public:
 
     /// Whether only what fits exactly may be read now.
     bool exact() const noexcept { return exact_; }
-    /// For one alternative of a variant: a fault of its own. False when too many have been tried inside others.
+    /// For one alternative of a variant: a fault of its own. False when too many have been tried inside
+    /// others.
     bool may_try() noexcept;
     Fault attempt(bool exactly) const;
     void tried(const Fault& alternative) noexcept { tries_left_ = alternative.tries_left_; }

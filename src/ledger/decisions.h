@@ -1,7 +1,7 @@
 // What people decide about approvals and unknown outcomes, with the event that goes on the record with it.
 //
-// Whoever takes a decision in, the runtime's own durable or the control socket, does it through these, so that
-// the record reads the same. The event is told only after it is on the record.
+// Whoever takes a decision in, the runtime's own durable or the control socket, does it through these, so
+// that the record reads the same. The event is told only after it is on the record.
 //
 // Threads: may be called from any thread; all may block.
 #pragma once

@@ -5,7 +5,8 @@
 // it, with two exceptions that count A2: one by a user whom the host's configuration names as an operator,
 // and one that carries the signature of the user's own operator key over exactly this decision.
 //
-// Requester and voter are compared by uid; names are for people, and a name service that fails changes nothing.
+// Requester and voter are compared by uid; names are for people, and a name service that fails changes
+// nothing.
 //
 // Threads: pure functions, except is_own_request(), which asks the system's name service.
 #pragma once

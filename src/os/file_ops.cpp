@@ -129,7 +129,8 @@ Result<FileInfo> RealFileOps::stat(const Fd& fd) {
 }
 
 Result<void> RealFileOps::rename(const std::string& from, const std::string& to) {
-    return done(path_has_nul(from) || path_has_nul(to) ? -1 : ::rename(from.c_str(), to.c_str()), "rename to", to);
+    return done(path_has_nul(from) || path_has_nul(to) ? -1 : ::rename(from.c_str(), to.c_str()), "rename to",
+                to);
 }
 
 Result<void> RealFileOps::unlink(const std::string& path) {

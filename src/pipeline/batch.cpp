@@ -15,9 +15,9 @@ using pipeline::Origin;
 
 // Rates and budgets are taken for all calls before the first begins: a batch cannot run half way into a
 // limit. A ticket for each call; none at all if nothing limits them.
-Result<std::vector<policy::Limiter::Ticket>> reserve(
-    Runtime::Core& core, const std::vector<CallRequest>& calls,
-    const std::vector<pipeline::SharedContext>& contexts) {
+Result<std::vector<policy::Limiter::Ticket>> reserve(Runtime::Core& core,
+                                                     const std::vector<CallRequest>& calls,
+                                                     const std::vector<pipeline::SharedContext>& contexts) {
     const auto rules = core.policy.state().current();
     policy::Limiter& limiter = core.policy.state().limiter;
     std::vector<std::shared_ptr<const ToolEntry>> tools;

@@ -60,8 +60,8 @@ TEST_WITH_EITHER_LEDGER(SchemaDefaults, AreSeenByTheToolHoweverTheArgumentsCome)
 
 TEST_WITH_EITHER_LEDGER(SchemaDefaults, HaveToFitTheSchema) {
     TestRuntime node;
-    node->tools().add_or_throw(
-        paying(nullptr, R"({"type":"object","properties":{"to":{},"n":{"type":"integer","default":"ten"}}})"));
+    node->tools().add_or_throw(paying(
+        nullptr, R"({"type":"object","properties":{"to":{},"n":{"type":"integer","default":"ten"}}})"));
     for (const Outcome& refused : {node->call("pay", R"({"to":1})"), node->call("pay", {{"to", 1}})}) {
         EXPECT_EQ(refused.state(), State::invalid);
         EXPECT_NE(refused.error()->message.find("n"), std::string::npos);
@@ -73,7 +73,8 @@ TEST(SchemaDefaults, KeepTheArgumentsWithinTheirLimits) {
     RuntimeOptions options;
     options.argument_limits.max_nodes = 100;
     TestRuntime node(options);
-    node->tools().add_or_throw(paying(nullptr, R"({"type":"object","properties":{"rows":{"type":"array","items":
+    node->tools().add_or_throw(
+        paying(nullptr, R"({"type":"object","properties":{"rows":{"type":"array","items":
         {"type":"object","properties":{"a":{"default":1},"b":{"default":2},"c":{"default":3}}}}}})"));
     EXPECT_TRUE(node->call("pay", R"({"rows":[{},{}]})").ok());
     std::string many = R"({"rows":[{})";
@@ -189,13 +190,13 @@ TEST_WITH_EITHER_LEDGER(KeysWithoutDefaults, OfAnActionWhoseHookAddsArguments) {
         arguments["by"] = "hook";
         return arguments;
     };
-    node->tools().add_or_throw(
-        action_tool(ToolDefinition("pay", "", parsed(kTen)),
-                    [&](const Object&, CallContext&) -> ToolReturn {
-                        ++entered;
-                        return ToolResult();
-                    },
-                    std::move(hooks)));
+    node->tools().add_or_throw(action_tool(
+        ToolDefinition("pay", "", parsed(kTen)),
+        [&](const Object&, CallContext&) -> ToolReturn {
+            ++entered;
+            return ToolResult();
+        },
+        std::move(hooks)));
     {
         const AsBeforeDefaults earlier;
         EXPECT_TRUE(node->call("pay", "{}", under("k")).ok());

@@ -24,8 +24,9 @@ struct Rate {
     nanoseconds capacity;  // an empty bucket is full after this
 
     explicit Rate(const UseLimits& limits)
-        : interval((nanoseconds(std::clamp(limits.window, kShortest, kLongestWindow)).count() + limits.calls - 1) /
-                   limits.calls),
+        : interval(
+              (nanoseconds(std::clamp(limits.window, kShortest, kLongestWindow)).count() + limits.calls - 1) /
+              limits.calls),
           capacity(interval * limits.calls) {}
 };
 

@@ -21,7 +21,7 @@ struct MemberDefault {
     std::string name;
     std::optional<Value> fallback;
     const Value* written = nullptr;  ///< where the schema says so; only while the tree is made
-    std::size_t inside = kNowhere;  ///< the place of what the member's own schema says
+    std::size_t inside = kNowhere;   ///< the place of what the member's own schema says
 };
 
 /// What the schemas of one place in the arguments say together.

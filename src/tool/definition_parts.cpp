@@ -57,8 +57,7 @@ public:
         CALLGATE_TRY(take_output());
         for (const auto& member : parts_) {
             const std::string_view name = member.key();
-            if (std::ranges::find(known_, name) == known_.end())
-                read_.ignored.emplace_back(name);
+            if (std::ranges::find(known_, name) == known_.end()) read_.ignored.emplace_back(name);
         }
         return std::move(read_);
     }
@@ -82,9 +81,9 @@ private:
         const Value* const value = given_in(parts_, "annotations");
         if (value == nullptr) return {};
         if (!value->is_object())
-            return not_read("bad_tool", step_in(place_, "annotations"),
-                            fmt::format("This must be an object of hints, and is {}.",
-                                        json::kind_with_article(*value)));
+            return not_read(
+                "bad_tool", step_in(place_, "annotations"),
+                fmt::format("This must be an object of hints, and is {}.", json::kind_with_article(*value)));
         read_.definition.annotations = value->get_object();
         return {};
     }

@@ -25,9 +25,11 @@ const Object* object_in(const Object& object, std::string_view member) {
 constexpr std::array<std::string_view, 7> kSchemaTypes{"array",  "boolean", "integer", "null",
                                                        "number", "object",  "string"};
 constexpr std::array<std::string_view, 14> kGoogleTools{
-    "codeExecution", "code_execution", "computerUse",  "enterpriseWebSearch",   "fileSearch",
-    "file_search",   "googleMaps",     "googleSearch", "googleSearchRetrieval", "google_maps",
-    "google_search", "retrieval",      "urlContext",   "url_context"};
+    "codeExecution",       "code_execution", "computerUse",
+    "enterpriseWebSearch", "fileSearch",     "file_search",
+    "googleMaps",          "googleSearch",   "googleSearchRetrieval",
+    "google_maps",         "google_search",  "retrieval",
+    "urlContext",          "url_context"};
 
 const Value* declarations_in(const Object& object) {
     const Value* const list = object.if_contains("functionDeclarations");
@@ -134,9 +136,9 @@ private:
 
     Result<void> add(std::string place, Result<ReadDefinition> read) {
         if (list_.entries.size() >= limits_.max_definitions)
-            return not_read("too_many_tools", place,
-                            fmt::format("There are more than {} tools. Give fewer at once.",
-                                        limits_.max_definitions));
+            return not_read(
+                "too_many_tools", place,
+                fmt::format("There are more than {} tools. Give fewer at once.", limits_.max_definitions));
         list_.entries.push_back({std::move(place), std::move(read)});
         return {};
     }
@@ -156,9 +158,9 @@ private:
     Result<ReadDefinition> read_declaration(const Value& value, const std::string& place) const {
         CALLGATE_TRY(check_size(value, place));
         if (!value.is_object())
-            return not_read("bad_tool", place,
-                            fmt::format("A declaration is an object; this is {}.",
-                                        json::kind_with_article(value)));
+            return not_read(
+                "bad_tool", place,
+                fmt::format("A declaration is an object; this is {}.", json::kind_with_article(value)));
         const FoundForm found{DefinitionForm::gemini, &value.get_object(), place};
         return read_definition_parts(found, value.get_object());
     }
@@ -167,9 +169,9 @@ private:
         CALLGATE_TRY(check_size(value, place));
         const Object* const object = value.if_object();
         if (object == nullptr)
-            return not_read("not_a_tool", place,
-                            fmt::format("A tool definition is an object; this is {}.",
-                                        json::kind_with_article(value)));
+            return not_read(
+                "not_a_tool", place,
+                fmt::format("A tool definition is an object; this is {}.", json::kind_with_article(value)));
         CALLGATE_TRY_ASSIGN(const FoundForm found, form_of(*object, place));
         return read_definition_parts(found, *object);
     }

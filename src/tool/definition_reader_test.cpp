@@ -192,9 +192,9 @@ TEST(DefinitionReader, WhatGeminisSchemasDoNotHaveIsRefused) {
                 StartsWith("[0].functionDeclarations[0].parameters.properties.b.type: This must be one of "));
     EXPECT_EQ(reader_refusal(R"({"name":"a","parameters":{"type":"OBJECT","maxProperties":"many"}})"),
               "bad_tool /parameters/maxProperties");
-    EXPECT_EQ(reader_refusal(
-                  R"({"functionDeclarations":[{"name":"a","parametersJsonSchema":@,"parameters":{}}]})"),
-              "bad_tool /functionDeclarations/0");
+    EXPECT_EQ(
+        reader_refusal(R"({"functionDeclarations":[{"name":"a","parametersJsonSchema":@,"parameters":{}}]})"),
+        "bad_tool /functionDeclarations/0");
 }
 
 TEST(DefinitionReader, BrokenDefinitionsAreRefusedWithTheirPlace) {
@@ -247,8 +247,8 @@ TEST(DefinitionReader, WhatIsNoDefinitionIsRefused) {
 }
 
 TEST(DefinitionReader, EachOfAListIsReadByItself) {
-    const auto list = read_definition_list(document_of(
-        R"({"tools":[{"name":"a","inputSchema":@},"text",{"name":"b","input_schema":@}]})"));
+    const auto list = read_definition_list(
+        document_of(R"({"tools":[{"name":"a","inputSchema":@},"text",{"name":"b","input_schema":@}]})"));
     ASSERT_TRUE(list);
     EXPECT_TRUE(list->is_list);
     ASSERT_EQ(list->entries.size(), 3u);

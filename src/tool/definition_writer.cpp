@@ -217,12 +217,12 @@ Result<WrittenDefinition> write_definitions(const std::vector<ToolDefinition>& d
     std::set<std::string_view> names;
     for (const ToolDefinition& definition : definitions) {
         if (!names.insert(definition.name).second)
-            return fail(ErrorCode::config_error,
-                        fmt::format("Two tools are called \"{}\". Names must differ.",
-                                    shown_name(definition.name)),
-                        {{"reason", "duplicate_name"},
-                         {"form", to_string(form)},
-                         {"tool", shown_name(definition.name)}});
+            return fail(
+                ErrorCode::config_error,
+                fmt::format("Two tools are called \"{}\". Names must differ.", shown_name(definition.name)),
+                {{"reason", "duplicate_name"},
+                 {"form", to_string(form)},
+                 {"tool", shown_name(definition.name)}});
         CALLGATE_TRY_ASSIGN(WrittenDefinition one, write_definition(definition, form, options));
         all.push_back(std::move(one.document));
         std::ranges::move(one.notes, std::back_inserter(whole.notes));

@@ -19,13 +19,13 @@ struct GeminiType {
     std::string_view theirs;
     std::string_view ours;
 };
-constexpr std::array kGeminiTypes{
-    GeminiType{"STRING", "string"}, GeminiType{"NUMBER", "number"}, GeminiType{"INTEGER", "integer"},
-    GeminiType{"BOOLEAN", "boolean"}, GeminiType{"ARRAY", "array"}, GeminiType{"OBJECT", "object"},
-    GeminiType{"NULL", "null"}};
+constexpr std::array kGeminiTypes{GeminiType{"STRING", "string"},   GeminiType{"NUMBER", "number"},
+                                  GeminiType{"INTEGER", "integer"}, GeminiType{"BOOLEAN", "boolean"},
+                                  GeminiType{"ARRAY", "array"},     GeminiType{"OBJECT", "object"},
+                                  GeminiType{"NULL", "null"}};
 
-constexpr std::array<std::string_view, 6> kGeminiCounts{"maxItems",  "maxLength", "maxProperties",
-                                                        "minItems",  "minLength", "minProperties"};
+constexpr std::array<std::string_view, 6> kGeminiCounts{"maxItems", "maxLength", "maxProperties",
+                                                        "minItems", "minLength", "minProperties"};
 constexpr std::array<std::string_view, 9> kGeminiAsTheyAre{
     "default", "description", "enum", "format", "maximum", "minimum", "pattern", "required", "title"};
 
@@ -60,7 +60,8 @@ Translated translated_schema(const Value& given, const std::string& place, bool 
 tl::expected<Object, SchemaFault> all_translated(const Object& given, const std::string& place) {
     Object out;
     for (const auto& member : given) {
-        CALLGATE_TRY_ASSIGN(out[member.key()], translated_schema(member.value(), place_below(place, member.key()), false));
+        CALLGATE_TRY_ASSIGN(out[member.key()],
+                            translated_schema(member.value(), place_below(place, member.key()), false));
     }
     return out;
 }
@@ -129,8 +130,8 @@ public:
             order_ = &value.get_array();
         } else {
             return gemini_fault(at, fmt::format("Gemini's schemas have no '{}'. Give a JSON Schema, as "
-                                         "'parametersJsonSchema'.",
-                                         shown_name(name)));
+                                                "'parametersJsonSchema'.",
+                                                shown_name(name)));
         }
         return {};
     }
@@ -150,9 +151,10 @@ private:
         if (type == "TYPE_UNSPECIFIED") return {};
         const auto* const found = std::ranges::find(kGeminiTypes, type, &GeminiType::theirs);
         if (found == kGeminiTypes.end())
-            return gemini_fault(at,
-                         "This must be one of STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL. Several "
-                         "types, and all of JSON Schema, can be given as 'parametersJsonSchema'.");
+            return gemini_fault(
+                at,
+                "This must be one of STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL. Several "
+                "types, and all of JSON Schema, can be given as 'parametersJsonSchema'.");
         out_["type"] = found->ours;
         return {};
     }

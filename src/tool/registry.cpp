@@ -146,9 +146,8 @@ struct Registry::State {
                 by_name.erase(old);
                 in_order.erase(name);
             }
-            changes.push_back(
-                {replaces ? RegistryChange::What::replaced : RegistryChange::What::added, std::string(name),
-                 entry->undeclared()});
+            changes.push_back({replaces ? RegistryChange::What::replaced : RegistryChange::What::added,
+                               std::string(name), entry->undeclared()});
             in_order.emplace(name, entry);
             by_name.emplace(name, std::move(entry));
         }

@@ -91,8 +91,10 @@ TEST(ToolBuilder, OfANamedToolChangesIt) {
 
 TEST(ToolBuilder, SaysTheSameEitherWay) {
     Tool named = described();
-    named.version("1").output(Object{{"type", "object"}}).run_inline().preview(
-        [](const Object&, CallContext&) -> Result<Preview> { return Preview("p"); });
+    named.version("1")
+        .output(Object{{"type", "object"}})
+        .run_inline()
+        .preview([](const Object&, CallContext&) -> Result<Preview> { return Preview("p"); });
     named.probe([](std::string_view, const Object&, CallContext&) { return Reconciliation(); });
     const Tool moved =
         described()

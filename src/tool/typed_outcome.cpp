@@ -28,8 +28,8 @@ std::optional<Value> GivenResult::as_given() const {
     if (result.blocks.empty()) return result.value;
     if (result.blocks.size() == 1 && result.blocks.front().kind == BlockKind::json)
         return result.blocks.front().json;
-    const bool only_text = std::ranges::all_of(
-        result.blocks, [](const Block& block) { return block.kind == BlockKind::text; });
+    const bool only_text =
+        std::ranges::all_of(result.blocks, [](const Block& block) { return block.kind == BlockKind::text; });
     if (only_text) return std::nullopt;
     return outcome_.content();
 }

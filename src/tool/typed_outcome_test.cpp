@@ -47,8 +47,7 @@ TEST(OutcomeAs, GivesWhatTheToolReturned) {
     EXPECT_EQ((gave(Value(Object{{"a", 1}})).as<std::map<std::string, int>>()),
               (std::map<std::string, int>{{"a", 1}}));
     EXPECT_EQ(gave(Value(Object{{"to", "ada"}, {"sizes", {1, 2}}})).as<Mail>(), (Mail{"ada", {1, 2}}));
-    EXPECT_EQ((gave(Value("x")).as<std::variant<int, std::string>>()),
-              (std::variant<int, std::string>("x")));
+    EXPECT_EQ((gave(Value("x")).as<std::variant<int, std::string>>()), (std::variant<int, std::string>("x")));
     EXPECT_EQ(gave(Value(nullptr)).as<std::optional<int>>().value(), std::nullopt);
     EXPECT_EQ(gave(Value(Array{1})).as<Value>(), Value(Array{1}));
     EXPECT_EQ(gave(Value(Object{{"a", 1}})).as<Object>(), (Object{{"a", 1}}));

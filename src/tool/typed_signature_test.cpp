@@ -40,10 +40,9 @@ std::string schema_text(F callable, P... params) {
 }
 
 TEST(TypedCallable, BindFrontLeavesTheOtherParameters) {
-    EXPECT_TRUE((std::is_same_v<FunctionOf<decltype(std::bind_front(joined, "a"))>,
-                                std::string(std::string, int)>));
     EXPECT_TRUE(
-        (std::is_same_v<FunctionOf<decltype(std::bind_front(joined, "a", "b", 3))>, std::string()>));
+        (std::is_same_v<FunctionOf<decltype(std::bind_front(joined, "a"))>, std::string(std::string, int)>));
+    EXPECT_TRUE((std::is_same_v<FunctionOf<decltype(std::bind_front(joined, "a", "b", 3))>, std::string()>));
     const auto lambda = [](int a, CallContext&, const std::string&) { return a; };
     EXPECT_TRUE((std::is_same_v<FunctionOf<decltype(std::bind_front(lambda, 1))>,
                                 int(CallContext&, const std::string&)>));
@@ -74,8 +73,7 @@ TEST(TypedCallable, AMemberFunctionIsCalledOnItsObject) {
         EXPECT_FALSE(there.expired()) << "the callable keeps it";
     }
     EXPECT_TRUE(there.expired());
-    EXPECT_EQ(schema_text(member(&mailer, &Mailer::action), param("n")),
-              schema_text([](int) {}, param("n")));
+    EXPECT_EQ(schema_text(member(&mailer, &Mailer::action), param("n")), schema_text([](int) {}, param("n")));
 }
 
 TEST(TypedCallable, OfNoObjectIsRefused) {

@@ -19,20 +19,40 @@ namespace {
 using schema::Dialect;
 using schema::Shape;
 
-constexpr std::array<std::string_view, 6> kOpenAiNeverAtTop{
-    "allOf", "anyOf", "const", "enum", "not", "oneOf"};
-constexpr std::array<std::string_view, 3> kAnthropicNeverAtTop{
-    "allOf", "anyOf", "oneOf"};
+constexpr std::array<std::string_view, 6> kOpenAiNeverAtTop{"allOf", "anyOf", "const",
+                                                            "enum",  "not",   "oneOf"};
+constexpr std::array<std::string_view, 3> kAnthropicNeverAtTop{"allOf", "anyOf", "oneOf"};
 
-constexpr std::array<std::string_view, 24> kOpenAiStrict{
-    "$comment", "$defs", "$ref", "$schema", "additionalProperties", "anyOf", "const", "definitions",
-    "description", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maximum",
-    "minItems", "minimum", "multipleOf", "pattern", "properties", "required", "title", "type"};
+constexpr std::array<std::string_view, 24> kOpenAiStrict{"$comment",
+                                                         "$defs",
+                                                         "$ref",
+                                                         "$schema",
+                                                         "additionalProperties",
+                                                         "anyOf",
+                                                         "const",
+                                                         "definitions",
+                                                         "description",
+                                                         "enum",
+                                                         "exclusiveMaximum",
+                                                         "exclusiveMinimum",
+                                                         "format",
+                                                         "items",
+                                                         "maxItems",
+                                                         "maximum",
+                                                         "minItems",
+                                                         "minimum",
+                                                         "multipleOf",
+                                                         "pattern",
+                                                         "properties",
+                                                         "required",
+                                                         "title",
+                                                         "type"};
 // Of the other vendors' grammars: bounds of numbers, lengths and counts cannot be expressed in them.
 constexpr std::array<std::string_view, 19> kGrammarStrict{
-    "$comment", "$defs", "$ref", "$schema", "additionalProperties", "allOf", "anyOf", "const", "default",
-    "definitions", "description", "enum", "format", "items", "pattern", "properties", "required", "title",
-    "type"};
+    "$comment",    "$defs",    "$ref",   "$schema", "additionalProperties",
+    "allOf",       "anyOf",    "const",  "default", "definitions",
+    "description", "enum",     "format", "items",   "pattern",
+    "properties",  "required", "title",  "type"};
 
 template <class Names>
 bool among(const Names& names, std::string_view name) {
@@ -40,8 +60,8 @@ bool among(const Names& names, std::string_view name) {
 }
 
 bool lists(const Array& array, std::string_view text) {
-    return std::ranges::any_of(
-        array, [&](const Value& one) { return one.is_string() && one.get_string() == text; });
+    return std::ranges::any_of(array,
+                               [&](const Value& one) { return one.is_string() && one.get_string() == text; });
 }
 
 const schema::Keyword* keyword_of_any(std::string_view name) {

@@ -36,7 +36,8 @@ struct StoredPayload {
     std::string field;
     Salt salt{};
     std::string bytes;
-    bool sealed = false;  ///< `bytes` are as the ledger's file has them: only who has its key can look into it
+    bool sealed =
+        false;  ///< `bytes` are as the ledger's file has them: only who has its key can look into it
 
     bool operator==(const StoredPayload&) const = default;
 };

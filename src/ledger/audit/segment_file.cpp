@@ -24,7 +24,7 @@ tl::unexpected<Error> unusable(std::string_view reason, const std::string& path,
 
 tl::unexpected<Error> failed(const Error& why, const std::string& path) {
     const int number = os::error_number(why);
-    return unusable(number == ENOENT              ? "file_missing"
+    return unusable(number == ENOENT           ? "file_missing"
                     : os::is_disk_full(number) ? "disk_full"
                                                : "file_unusable",
                     path, why.message);
@@ -90,7 +90,8 @@ Result<std::uint64_t> erase_in_segment(os::FileOps& files, const std::string& pa
                 block.clear();
                 if (!*line) break;
             }
-            const bool other = number == 1 ? read_header_line(**line).has_value() : is_checkpoint_line(**line);
+            const bool other =
+                number == 1 ? read_header_line(**line).has_value() : is_checkpoint_line(**line);
             if (!other && (number == 1 || read_event_line(**line, event)))
                 return unusable("malformed", path,
                                 fmt::format("Line {} of {} is no line of an audit segment.", number, path));

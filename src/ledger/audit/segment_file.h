@@ -13,9 +13,9 @@
 
 namespace callgate::ledger {
 
-/// The payloads of a call's events go, with their salts; everything else stays as it is, byte for byte, so the
-/// segment verifies as before. The file is replaced as a whole, or not at all. How many. config_error {reason:
-/// malformed | file_missing …, path}.
+/// The payloads of a call's events go, with their salts; everything else stays as it is, byte for byte, so
+/// the segment verifies as before. The file is replaced as a whole, or not at all. How many. config_error
+/// {reason: malformed | file_missing …, path}.
 Result<std::uint64_t> erase_in_segment(os::FileOps& files, const std::string& path, const CallId& call);
 
 }  // namespace callgate::ledger

@@ -16,8 +16,7 @@ std::optional<ChainHead> head_of(const SignedHead& head, const Checkpoint& check
     base::Sha256 hasher;
     Sha256Digest node = leaf_hash(hasher, head.hash);
     std::size_t step = 0;
-    for (; step < static_cast<std::size_t>(lowest); ++step)
-        node = node_hash(hasher, head.path[step], node);
+    for (; step < static_cast<std::size_t>(lowest); ++step) node = node_hash(hasher, head.path[step], node);
     ChainHead made;
     made.hash = head.hash;
     for (int level = kMaxTreeLevel - 1; level > lowest; --level) {

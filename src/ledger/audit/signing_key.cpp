@@ -92,9 +92,9 @@ struct SigningKey::Secret {
     base::LockedBytes seed;
 
     KeyHandle key() const {
-        KeyHandle made(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes_of(seed.view()),
-                                                    seed.size()),
-                       EVP_PKEY_free);
+        KeyHandle made(
+            EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes_of(seed.view()), seed.size()),
+            EVP_PKEY_free);
         require(made != nullptr);
         return made;
     }

@@ -34,7 +34,8 @@ std::string VerifyReport::summary() const {
                                   events - after, signed_events - after, checkpoints);
     if (after > 0)
         out += fmt::format(
-            " The first {} are archived: the log goes on from their signed head, and only their segments show "
+            " The first {} are archived: the log goes on from their signed head, and only their segments "
+            "show "
             "what they are.",
             after);
     if (unsigned_events() > 0)
