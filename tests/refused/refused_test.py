@@ -9,7 +9,8 @@ compiler, include, source = sys.argv[1:]
 lines = open(source, encoding="utf-8").read().splitlines()
 expected = [(n + 1, m.group(1)) for n, line in enumerate(lines, 1) if (m := re.search(r"// refused: (.*)$", line))]
 assert expected, "nothing to refuse"
-run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", "-I", include, source],
+all_errors = ["-ferror-limit=0"] if "clang" in compiler else []
+run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", *all_errors, "-I", include, source],
                      capture_output=True, text=True, check=False)
 failed = run.returncode == 0
 for number, text in expected:
