@@ -174,8 +174,8 @@ auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Trans
     using Answer = std::invoke_result_t<Work&, Transactions&>;
     struct Job final : WriteJob {
         explicit Job(Work& to_do, std::promise<Answer>& told) : work(&to_do), promise(&told) {}
-        Result<void> apply(Transactions& transactions) override {
-            answer.emplace((*work)(transactions));
+        Result<void> apply(Transactions& in) override {
+            answer.emplace((*work)(in));
             if (!*answer) return tl::unexpected(answer->error());
             return {};
         }
