@@ -74,8 +74,13 @@ bool EventCalls::read_back(std::uint64_t events) {
             break;
         }
         const Array& list = list_at(*page, "events");
+        const std::int64_t first = number_at(list.front(), "sequence");
+        if (next_ > 0 && first > next_) {
+            next_ = 0;  // what was asked for is archived: later events came in its place
+            break;
+        }
         read += list.size();
-        next_ = number_at(list.front(), "sequence") - 1;
+        next_ = std::max<std::int64_t>(first - 1, 0);
         std::map<std::string, Array> earlier;
         for (const Value& event : list)
             if (const std::string id = text_at(event, "call_id"); !id.empty()) earlier[id].push_back(event);

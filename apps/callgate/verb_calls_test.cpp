@@ -50,6 +50,18 @@ TEST_P(VerbCalls, ListsCallsByWhatBecameOfThem) {
     EXPECT_EQ(test.run({"calls", "list", "--unknown", "--state", "failed"}).exit_code, 2);
 }
 
+TEST_P(VerbCalls, TheListOfAllEndsWhereTheLogIsArchived) {
+    const std::string good = call(1, AttemptEnd::succeeded);
+    const std::string lost = call(2, AttemptEnd::ambiguous);
+    ready();
+    const Ran archived = test.run({"audit", "archive", "--yes", "--keep", "1"});
+    ASSERT_EQ(archived.exit_code, 0) << archived.err;
+    const Ran all = test.run({"calls", "list", "--all"});
+    EXPECT_EQ(all.exit_code, 0) << all.err;
+    EXPECT_THAT(all.out, HasSubstr(good));
+    EXPECT_THAT(all.out, HasSubstr(lost));
+}
+
 TEST_P(VerbCalls, ShowsACallWithItsAttemptsItsOutcomeAndItsEvents) {
     const std::string id = call(1, AttemptEnd::succeeded);
     ready();
