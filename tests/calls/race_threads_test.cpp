@@ -105,6 +105,10 @@ public:
     Result<Approval> revoke(std::string_view id, std::string_view by, AuditEvent& event) override {
         return inner_.revoke(id, by, event);
     }
+    void watch_approvals(std::weak_ptr<ledger::ApprovalSink> sink) override {
+        inner_.watch_approvals(std::move(sink));
+    }
+    base::WallTime approval_time() override { return inner_.approval_time(); }
     Result<ledger::CallRow> find(const CallId& call_id) override { return inner_.find(call_id); }
     Result<std::vector<ledger::CallRow>> list(std::optional<ledger::CallState> state) override {
         return inner_.list(state);
