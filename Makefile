@@ -70,6 +70,12 @@ model: ## the ledger's rules explored exhaustively: every invariant in every sta
 	@$(call build,asan,--target state_model)
 	@build/asan/bin/state_model $(MODEL)
 
+.PHONY: call-scripts
+call-scripts: ## random scripts of calls against the promises of a call, step by step (SCRIPTS=20000 SEED=1)
+	@tools/setup.sh build test
+	@$(call build,asan,--target call_scripts)
+	@build/asan/bin/call_scripts --scripts $(or $(SCRIPTS),20000) --seed $(SEED)
+
 .PHONY: crash
 crash: ## kill the owner of a durable ledger again and again, and check what is on the record (KILLS=10000 SEED=1)
 	@tools/setup.sh build test
@@ -255,6 +261,7 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) clang
 	@$(MAKE) tidy
 	@$(MAKE) model MODEL=--thorough
+	@$(MAKE) call-scripts SCRIPTS=200000
 	@$(MAKE) crash
 	@$(MAKE) approval-crash
 	@$(MAKE) hosts

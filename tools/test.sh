@@ -13,18 +13,21 @@ presets=()
 mkdir -p build
 : >build/times.tsv
 
-# CPU seconds of everything that has been run from here and has ended.
-cpu_seconds() {
-    times | awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }'
+# Sets `cpu_now`: CPU seconds of everything that has been run from here and has ended. A pipe or $(…) would ask another shell.
+ask_cpu() {
+    times >build/times.now
+    cpu_now=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' build/times.now)
 }
 
 lane() {
     local name=$1 start=$SECONDS cpu status=0
-    cpu=$(cpu_seconds)
+    ask_cpu
+    cpu=$cpu_now
     shift
     echo "== $name"
     "$@" || status=$?
-    cpu=$(($(cpu_seconds) - cpu))
+    ask_cpu
+    cpu=$((cpu_now - cpu))
     times+=("$(printf '%5d s  %5d CPU s  %s' $((SECONDS - start)) "$cpu" "$name")")
     printf '%s\t%d\t%d\n' "$name" "$cpu" $((SECONDS - start)) >>build/times.tsv
     if ((status)); then
@@ -49,5 +52,6 @@ for preset in "${@:-asan}"; do
     presets+=("$preset")
 done
 
-printf '%s\n' "== times" "${times[@]}" "$(printf '%5d s  %5d CPU s  all' "$SECONDS" "$(cpu_seconds)")"
+ask_cpu
+printf '%s\n' "== times" "${times[@]}" "$(printf '%5d s  %5d CPU s  all' "$SECONDS" "$cpu_now")"
 python3 -B tools/test_summary.py "${presets[@]}"

@@ -5,7 +5,12 @@
 #include <string>
 #include <utility>
 
+// g++ 12 takes a number in date::parse for one that may be read before it is set, where it is compiled with
+// -O2.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <date/date.h>
+#pragma GCC diagnostic pop
 #include <fmt/format.h>
 
 #include "tool/suggest.h"

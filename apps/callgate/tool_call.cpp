@@ -62,7 +62,10 @@ Result<ToolCall> tool_call_from_json(const Value& document) {
     }
     if (const Object* const function = object_at(*object, "function")) return read(*function, "arguments");
     if (const Object* const use = object_at(*object, "toolUse")) return read(*use, "input");
-    return read(*object, object->contains("input") && !object->contains("arguments") ? "input" : "arguments");
+    if (const Object* const asked = object_at(*object, "functionCall")) return read(*asked, "args");
+    for (const char* const member : {"arguments", "input", "args"})
+        if (object->contains(member)) return read(*object, member);
+    return read(*object, "arguments");
 }
 
 }  // namespace callgate::cli

@@ -2,7 +2,8 @@
 //
 // Recognised by shape: {"name", "arguments"}, which is also the params of an MCP tools/call request; that
 // request itself; OpenAI's {"function": {"name", "arguments"}}; Anthropic's {"type": "tool_use", "name",
-// "input"}; Bedrock's {"toolUse": {"name", "input"}}.
+// "input"}; Bedrock's {"toolUse": {"name", "input"}};
+// Gemini's {"functionCall": {"name", "args"}}, also without its wrapper.
 //
 // Threads: plain values and pure functions.
 #pragma once

@@ -16,7 +16,8 @@ TEST(ToolCall, IsReadInEveryForm) {
          R"({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1}}})",
          R"({"id": "x", "type": "function", "function": {"name": "add", "arguments": {"a": 1}}})",
          R"({"type": "tool_use", "id": "x", "name": "add", "input": {"a": 1}})",
-         R"({"toolUse": {"toolUseId": "x", "name": "add", "input": {"a": 1}}})"}) {
+         R"({"toolUse": {"toolUseId": "x", "name": "add", "input": {"a": 1}}})",
+         R"({"name": "add", "args": {"a": 1}})", R"({"functionCall": {"name": "add", "args": {"a": 1}}})"}) {
         const ToolCall call = read(text);
         EXPECT_EQ(call.name, "add") << text;
         EXPECT_EQ(call.arguments, (Value{{"a", 1}})) << text;

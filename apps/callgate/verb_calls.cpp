@@ -195,8 +195,8 @@ void add_calls(Verb& program, const Console& console) {
         .excludes("--unknown");
     listing
         .flag("--all",
-              "also reads and refusals, which only the audit has; states refused, waiting and "
-              "previewed are theirs",
+              "also reads and refusals, which only the audit has, and whose state may be refused, "
+              "waiting or previewed",
               line->all)
         .excludes("--unknown")
         .excludes("--state");

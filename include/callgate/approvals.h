@@ -143,7 +143,9 @@ public:
     /// revoked, consumed or superseded (superseded_by names the one to wait for). At once where that is so
     /// already. It always ends, since an approval expires. Otherwise:
     ///   timed_out {reason: undecided}: not within `timeout`; one that is not positive only looks
-    ///   cancelled {reason: called_off | runtime_closing}: by `cancel`, or the runtime ended
+    ///   cancelled {reason: called_off | runtime_closing}: by `cancel`, also where that was stopped before,
+    ///   or
+    ///     the runtime ended
     ///   denied {reason: not_found | would_block}, or the ledger could not be read
     /// In a tool, another thread takes the place of its own meanwhile. A coroutine awaits async_decision()
     /// (async.h); on a thread of an executor that the host lent, this is refused (would_block).

@@ -69,6 +69,7 @@ struct DefinitionList {
     std::vector<DefinitionEntry> entries;
     /// A tools/list answer goes on: ask again with this cursor. An empty text is a cursor, too.
     std::optional<std::string> next_cursor;
+    std::string cursor_place;  ///< JSON pointer to it
 
     DefinitionList() = default;
 };

@@ -135,7 +135,7 @@ public:
     const std::optional<Value>& structured() const noexcept { return d_->result.structured; }
     const std::string& raw() const noexcept { return d_->result.raw; }
 
-    /// The result as a C++ value: any type that a typed tool may take or return (typed.h), ToolResult,
+    /// The result as a C++ value: any type that a typed tool may take (typed.h), ToolResult,
     /// std::vector<Block>, or void. Structured content where there is some, otherwise what the tool returned;
     /// where that does not fit and there is text, the text, and at last what the text says as JSON. Numbers
     /// come as they were returned, also from a replay.

@@ -204,8 +204,8 @@ public:
     Outcome call(Request request, Context context = {}) {
         return call_request(std::move(request), std::move(context));
     }
-    /// {"function":{"name","arguments"}} or {"name","arguments"}; arguments as text or object; as a value or
-    /// as text.
+    /// {"function":{"name","arguments"}} or {"name","arguments"} (also "input" or "args"); arguments as text
+    /// or object; as a value or as text.
     Outcome call_json(const Value& tool_call, Context context = {});
     Outcome call_json(std::string_view tool_call, Context context = {});
     Outcome call_json(const char* tool_call, Context context = {}) {

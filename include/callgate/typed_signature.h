@@ -36,6 +36,10 @@ template <class C, class R, class... A>
 struct Signature<R (C::*)(A...)&> : Signature<R (*)(A...)> {};
 template <class C, class R, class... A>
 struct Signature<R (C::*)(A...) const&> : Signature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) & noexcept> : Signature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const & noexcept> : Signature<R (*)(A...)> {};
 
 /// A signature without its first n arguments, as bind_front leaves it.
 template <std::size_t N, class Function>

@@ -35,6 +35,7 @@ class Fault {
 public:
     bool wrong_type(std::string_view expected, const Value& got);
     bool out_of_range(std::int64_t lowest, std::uint64_t highest);
+    bool too_large(double highest);
     bool not_one_of(std::string_view names);
     bool wrong_length(std::size_t expected, std::size_t got);
     bool repeated();
@@ -224,6 +225,12 @@ bool read(const Value& value, T& out, Fault& fault) {
         double number = 0;
         if (!real_number(value, number) || (fault.exact() && !value.is_double())) {
             return fault.wrong_type("number", value);
+        }
+        if constexpr (sizeof(T) < sizeof(double)) {
+            constexpr double kLargest = std::numeric_limits<T>::max();
+            if (number > kLargest || number < -kLargest) return fault.too_large(kLargest);
+            if (fault.exact() && static_cast<double>(static_cast<T>(number)) != number)
+                return fault.wrong_type("number", value);
         }
         out = static_cast<T>(number);
         return true;

@@ -61,6 +61,7 @@ TEST(Runtime, TakesArgumentsAsTextObjectOrNothing) {
     EXPECT_EQ(runtime.call_json(R"({"function":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}})").text(),
               "3");
     EXPECT_EQ(runtime.call_json(Object{{"name", "add"}, {"arguments", {{"a", 4}, {"b", 2}}}}).text(), "6");
+    EXPECT_EQ(runtime.call_json(Object{{"name", "add"}, {"args", {{"a", 4}, {"b", 3}}}}).text(), "7");
     const Outcome none = runtime.call("add");
     EXPECT_EQ(none.state(), State::invalid);
     EXPECT_THAT(none.error()->message, HasSubstr("required"));

@@ -19,10 +19,12 @@ Request request_from_tool_call(const Value& tool_call, Context context) {
         return request;
     }
     request.tool = std::string(name->get_string());
-    if (const Value* arguments = object->if_contains("arguments")) {
+    // As OpenAI and MCP, Anthropic and Bedrock, and Gemini name them.
+    for (const char* const member : {"arguments", "input", "args"}) {
+        const Value* const arguments = object->if_contains(member);
+        if (arguments == nullptr) continue;
         request.arguments = Args(*arguments);
-    } else if (const Value* input = object->if_contains("input")) {
-        request.arguments = Args(*input);
+        break;
     }
     return request;
 }

@@ -1,4 +1,5 @@
-// Tool calls as models send them: {"function":{"name","arguments"}} or {"name","arguments"}.
+// Tool calls as models send them: {"function":{"name","arguments"}} or {"name","arguments"}; the arguments
+// may also be called "input" (Anthropic, Bedrock) or "args" (Gemini).
 #pragma once
 
 #include "pipeline/call.h"

@@ -173,7 +173,11 @@ private:
             return not_read("bad_tool", place_,
                             fmt::format("It has both '{}' and '{}'. Give one of them.", own, json_schema));
         if (as_json == nullptr && as_own == nullptr) return takes_none();
-        std::string at = step_in(place_, as_json != nullptr ? json_schema : own);
+        std::string_view spelled = as_json != nullptr ? json_schema : own;
+        for (const OtherName& other : kSnakeCase) {
+            if (other.ours == spelled && given_in(parts_, spelled) == nullptr) spelled = other.theirs;
+        }
+        std::string at = step_in(place_, spelled);
         if (as_json != nullptr) {
             if (!as_json->is_object())
                 return not_read("bad_tool", at,

@@ -86,6 +86,7 @@ private:
                 if (!cursor->is_string())
                     return not_read("bad_tool", step_in(place, "nextCursor"), "This must be a text.");
                 list_.next_cursor = cursor->get_string();
+                list_.cursor_place = step_in(place, "nextCursor");
             }
             return true;
         }
@@ -264,7 +265,7 @@ Result<DefinitionList> read_definition_list(const Value& document, const Definit
 Result<std::vector<ToolDefinition>> read_definitions(const Value& document, const DefinitionLimits& limits) {
     CALLGATE_TRY_ASSIGN(DefinitionList list, read_definition_list(document, limits));
     if (list.next_cursor)
-        return not_read("more_pages", "/nextCursor",
+        return not_read("more_pages", list.cursor_place,
                         "These are not all tools: the list goes on at its 'nextCursor'. Get the other pages, "
                         "and give all tools as one list.");
     std::vector<ToolDefinition> all;

@@ -260,6 +260,13 @@ TEST(DefinitionReader, EachOfAListIsReadByItself) {
     EXPECT_EQ(list->entries[2].read->definition.name, "b");
 }
 
+TEST(DefinitionReader, PlacesAreSpelledAsTheDocumentSpellsThem) {
+    const ReadDefinition read =
+        good(R"({"name":"read","description":"","parameters_json_schema":@,"response_json_schema":@})");
+    EXPECT_EQ(read.input_place, "/parameters_json_schema");
+    EXPECT_EQ(read.output_place, "/response_json_schema");
+}
+
 TEST(DefinitionReader, AnAnswerThatGoesOnIsNotAll) {
     // An empty text is a cursor like any other.
     const std::string_view page = R"({"result":{"tools":[{"name":"a","inputSchema":@}],"nextCursor":""}})";
@@ -267,6 +274,8 @@ TEST(DefinitionReader, AnAnswerThatGoesOnIsNotAll) {
     const auto list = read_definition_list(document_of(page));
     ASSERT_TRUE(list);
     EXPECT_EQ(list->next_cursor, "");
+    EXPECT_EQ(list->cursor_place, "/result/nextCursor");
+    EXPECT_EQ(read_definitions(document_of(page)).error().details.at("place"), "/result/nextCursor");
     EXPECT_THAT(names_in(R"({"tools":[{"name":"a","inputSchema":@}],"nextCursor":null})"), ElementsAre("a"));
 }
 

@@ -41,6 +41,10 @@ bool Fault::out_of_range(std::int64_t lowest, std::uint64_t highest) {
     return because("out_of_range", fmt::format("must be a whole number from {} to {}", lowest, highest));
 }
 
+bool Fault::too_large(double highest) {
+    return because("out_of_range", fmt::format("must be a number from {} to {}", -highest, highest));
+}
+
 bool Fault::not_one_of(std::string_view names) {
     return because("not_one_of", fmt::format("must be one of: {}", names));
 }

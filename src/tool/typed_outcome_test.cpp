@@ -104,6 +104,17 @@ TEST(OutcomeAs, SaysWhereAndWhatDoesNotFit) {
               "The result does not fit the type it is read into: it expected string, got object @");
 }
 
+TEST(OutcomeAs, NoNumberBecomesInfinity) {
+    EXPECT_EQ(why_not<float>(gave(Value(1e300))),
+              "The result does not fit the type it is read into: it must be a number from "
+              "-3.4028234663852886e+38 to 3.4028234663852886e+38 @");
+    EXPECT_EQ(gave(Value(1.5)).as<float>(), 1.5F);
+    const auto either = gave(Value(1e300)).as<std::variant<float, double>>();
+    ASSERT_TRUE(either);
+    EXPECT_EQ(std::get<double>(*either), 1e300);
+    EXPECT_EQ((gave(Value(0.1)).as<std::variant<float, double>>().value().index()), 1u);
+}
+
 TEST(OutcomeAs, OfAFailureIsItsOwnError) {
     OutcomeData data;
     data.state = State::denied;
