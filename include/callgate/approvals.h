@@ -158,10 +158,10 @@ public:
 
     /// Called after each change of any approval, whoever made it and however (this program, operators over
     /// the control socket, the time), in the order in which the changes went on the record, one at a time. A
-    /// listener that is slow delays nobody else; past 10,000 changes that wait for it, the rest become one
-    /// `missed`.
-    /// Unsubscribes when the handle goes: nothing is called after that, except that a call under way on
-    /// another thread may still finish. An error where the open approvals could not be read.
+    /// listener that is slow delays nobody else, while callback_threads are left (RuntimeOptions); past
+    /// 10,000 changes that wait for it, the rest become one `missed`. Unsubscribes when the handle goes:
+    /// nothing is called after that, except that a call under way on another thread may still finish. An
+    /// error where the open approvals could not be read.
     using Listener = std::function<void(const ApprovalChange&)>;
     [[nodiscard]] virtual Result<std::shared_ptr<void>> on_change(Listener listener) = 0;
 };

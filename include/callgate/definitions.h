@@ -6,9 +6,10 @@
 // Reading judges the form; whether a schema is sound is judged by registration, or by
 // schema::Schema::compile.
 //
-// Writing: what is written says the same as the definition. What a form has no place for is noted; a name
-// that its vendor does not take, or a schema that it would refuse, is refused here, with the reason. What was
-// written and is read again gives the same definition, as far as the form has places.
+// Writing: what is written says the same as the definition. A root's "type": "object" is added where
+// it is missing; what a form has no place for is noted; a name that its vendor does not take, or a schema
+// that it would refuse, is refused here, with the reason. What was written and is read again gives the same
+// definition, as far as the form has places, and within the reader's limits.
 //
 // Threads: plain values and pure functions.
 #pragma once
@@ -54,6 +55,7 @@ struct ReadDefinition {
     std::string input_place;   ///< JSON pointer to the schema of the arguments; "" if it was left out
     std::string output_place;  ///< the same of the output schema
     /// Members that a ToolDefinition has no place for (`_meta`, `icons`, `cache_control`, …): not kept.
+    /// Not everything that was passed over: members of other forms may be missing here.
     std::vector<std::string> ignored;
 
     ReadDefinition() = default;
