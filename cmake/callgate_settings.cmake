@@ -32,6 +32,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)  # instrumented code confuses this one
   endif()
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Wthread-safety)  # src/base/mutex.h
+endif()
 if(CALLGATE_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()

@@ -63,7 +63,7 @@ Tool count() {
 ToolReturn fail_so(const std::string& how, const std::string& message) {
     if (how == "throw") throw std::runtime_error(message);
     if (how == "lost") return tl::unexpected(ToolFailure::lost(message));
-    return tl::unexpected(ToolFailure::told(message));
+    return tl::unexpected(ToolFailure::answered(message));
 }
 
 Tool fail_tool() {
@@ -100,7 +100,7 @@ public:
         const std::lock_guard lock(mutex_);
         const auto found = texts_.find(name);
         if (found == texts_.end())
-            return tl::unexpected(ToolFailure::told(fmt::format("There is no note called '{}'.", name)));
+            return tl::unexpected(ToolFailure::answered(fmt::format("There is no note called '{}'.", name)));
         return ToolResult(Value(found->second));
     }
     std::string text_of(const std::string& name) const {
@@ -154,7 +154,7 @@ AdapterAction delete_note(const std::shared_ptr<Notes>& notes) {
     AdapterAction action("delete", [notes](const Object& given, CallContext&) -> ToolReturn {
         const std::string name = text_in(given, "name");
         if (!notes->remove(name))
-            return tl::unexpected(ToolFailure::told(fmt::format("There is no note called '{}'.", name)));
+            return tl::unexpected(ToolFailure::answered(fmt::format("There is no note called '{}'.", name)));
         return ToolResult(Value(fmt::format("deleted '{}'", name)));
     });
     action.effect = EffectClass::unsafe;

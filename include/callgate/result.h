@@ -63,22 +63,22 @@ struct ToolResult {
 
 /// What is known about the effect of a call that failed.
 enum class Applied : std::uint8_t {
-    no,     ///< proven: nothing was changed, it may be tried again
-    maybe,  ///< sent, and then no answer: the outcome is unknown
-    told    ///< the tool itself said so: definite, and never repeated on our own initiative
+    no,       ///< proven: nothing was changed, it may be tried again
+    maybe,    ///< sent, and then no answer: the outcome is unknown
+    answered  ///< the tool itself said so: definite, and never repeated on our own initiative
 };
 
 struct ToolFailure {
     Error error;
-    Applied applied = Applied::told;
+    Applied applied = Applied::answered;
     std::optional<std::chrono::milliseconds> retry_after;  ///< when a rate limit resets
 
     ToolFailure() = default;
-    ToolFailure(Error what, Applied was_applied = Applied::told)  // NOLINT(google-explicit-constructor)
+    ToolFailure(Error what, Applied was_applied = Applied::answered)  // NOLINT(google-explicit-constructor)
         : error(std::move(what)), applied(was_applied) {}
 
     /// The tool answered with an error.
-    static ToolFailure told(std::string message, Object details = {});
+    static ToolFailure answered(std::string message, Object details = {});
     /// Refused or failed before anything happened.
     static ToolFailure not_applied(std::string message, Object details = {});
     /// Could not be reached; nothing was sent.

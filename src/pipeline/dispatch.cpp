@@ -74,7 +74,7 @@ Error called_off_while_queued() {
 Step failed(Call& call, ToolFailure failure) {
     switch (failure.applied) {
         case Applied::no: call.attempt_end = ledger::AttemptEnd::not_applied; break;
-        case Applied::told: call.attempt_end = ledger::AttemptEnd::failed; break;
+        case Applied::answered: call.attempt_end = ledger::AttemptEnd::failed; break;
         case Applied::maybe: call.attempt_end = ledger::AttemptEnd::ambiguous; break;
     }
     if (failure.error.code == ErrorCode::rate_limited && failure.retry_after) {
@@ -130,7 +130,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
 // An action may know how to undo what it did before it failed.
 [[gnu::cold]] Step undo_or_fail(Call& call) {
     const ActionHooks* hooks = call.tool->hooks();
-    if (!can_compensate(hooks) || call.cold().last_failure.applied != Applied::told ||
+    if (!can_compensate(hooks) || call.cold().last_failure.applied != Applied::answered ||
         begin(call, AttemptKind::compensate, call.attempts)) {
         return failed(call, std::move(call.cold().last_failure));
     }

@@ -208,7 +208,7 @@ TEST(LaterLedger, CallsInsideCallsNeedNoThreadOfTheirOwn) {
     const auto nesting = [](const char* name) {
         return [name](const Object&, CallContext& context) -> ToolReturn {
             const Outcome inner = context.call(name, {});
-            if (!inner.ok()) return tl::unexpected(ToolFailure::told(inner.error()->message));
+            if (!inner.ok()) return tl::unexpected(ToolFailure::answered(inner.error()->message));
             return ToolResult(Value(inner.text()));
         };
     };

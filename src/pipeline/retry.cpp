@@ -9,7 +9,7 @@ namespace {
 
 bool repeating_is_safe(const Call& call, const ToolFailure& failure) {
     if (failure.applied == Applied::no) return true;
-    if (failure.applied == Applied::told) return false;  // a definite answer is not argued with
+    if (failure.applied == Applied::answered) return false;  // a definite answer is not argued with
     return call.effect == EffectClass::read || call.effect == EffectClass::keyed;
 }
 

@@ -705,7 +705,7 @@ TEST_WITH_EITHER_LEDGER(Runtime, AnActionIsCompensatedWhenItFails) {
     ASSERT_TRUE(node->tools().add(action_tool(
         ToolDefinition("book", "", Object{{"type", "object"}}),
         [](const Object&, CallContext&) -> ToolReturn {
-            return tl::unexpected(ToolFailure::told("sold out"));
+            return tl::unexpected(ToolFailure::answered("sold out"));
         },
         hooks)));
     const Outcome outcome = node->call("book");

@@ -20,7 +20,7 @@ Tool returning(std::string name, ToolReturn answer) {
 struct SafeNewKey : ::testing::Test {
     SafeNewKey() {
         for (const Tool& tool : {returning("works", ToolResult(Value(1))),
-                                 returning("fails", tl::unexpected(ToolFailure::told("no"))),
+                                 returning("fails", tl::unexpected(ToolFailure::answered("no"))),
                                  returning("refuses", tl::unexpected(ToolFailure::not_applied("not now"))),
                                  returning("loses", tl::unexpected(ToolFailure::lost("gone")))})
             EXPECT_TRUE(node->tools().add(tool));

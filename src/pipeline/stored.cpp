@@ -119,7 +119,7 @@ void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolR
     } else {
         switch (answer.error().applied) {
             case Applied::no: request.end = ledger::AttemptEnd::not_applied; break;
-            case Applied::told: request.end = ledger::AttemptEnd::failed; break;
+            case Applied::answered: request.end = ledger::AttemptEnd::failed; break;
             case Applied::maybe: return;  // it knows no more than we do
         }
         stored->state = State::failed;

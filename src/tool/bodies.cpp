@@ -36,7 +36,7 @@ public:
         if (!hooks_.before_output) return answer;
         Result<ToolResult> changed = hooks_.before_output(std::move(*answer));
         // The run itself is over, so the failure is definite and must not lead to another one.
-        if (!changed) return tl::unexpected(ToolFailure(std::move(changed.error()), Applied::told));
+        if (!changed) return tl::unexpected(ToolFailure(std::move(changed.error()), Applied::answered));
         return std::move(*changed);
     }
 

@@ -213,7 +213,7 @@ TEST(ActionTool, ARefusalBeforeTheOutputIsDefiniteAndNotRepeated) {
     const ToolReturn answer = run(action_tool(named("act"), saying("done"), hooks));
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().error.message, "too large");
-    EXPECT_EQ(answer.error().applied, Applied::told);
+    EXPECT_EQ(answer.error().applied, Applied::answered);
 }
 
 TEST(ActionTool, ShowsItsHooksAlsoWhenItRunsInline) {

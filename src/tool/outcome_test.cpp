@@ -108,9 +108,9 @@ TEST(Outcome, LatencyIsInMilliseconds) {
 }
 
 TEST(ToolFailure, SaysWhetherAnythingWasChanged) {
-    EXPECT_EQ(ToolFailure::told("no").applied, Applied::told);
-    EXPECT_EQ(ToolFailure::told("no").error.code, ErrorCode::tool_error);
-    EXPECT_FALSE(ToolFailure::told("no").error.retryable);
+    EXPECT_EQ(ToolFailure::answered("no").applied, Applied::answered);
+    EXPECT_EQ(ToolFailure::answered("no").error.code, ErrorCode::tool_error);
+    EXPECT_FALSE(ToolFailure::answered("no").error.retryable);
     EXPECT_EQ(ToolFailure::not_applied("busy").applied, Applied::no);
     EXPECT_TRUE(ToolFailure::not_applied("busy").error.retryable);
     EXPECT_EQ(ToolFailure::unreachable("refused").applied, Applied::no);

@@ -76,8 +76,8 @@ Block Block::of_custom(Value item) {
     return block;
 }
 
-ToolFailure ToolFailure::told(std::string message, Object details) {
-    return {Error(ErrorCode::tool_error, std::move(message), std::move(details)), Applied::told};
+ToolFailure ToolFailure::answered(std::string message, Object details) {
+    return {Error(ErrorCode::tool_error, std::move(message), std::move(details)), Applied::answered};
 }
 
 ToolFailure ToolFailure::not_applied(std::string message, Object details) {

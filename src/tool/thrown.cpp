@@ -100,14 +100,14 @@ ToolFailure failure_from_exception() {
     } catch (const Error& thrown) {
         if (!CALLGATE_GUARD(thrown_errors_kept))
             return {Error(ErrorCode::caught, thrown.message), Applied::maybe};
-        return {thrown, Applied::told};
+        return {thrown, Applied::answered};
     } catch (const ToolFailure& thrown) {
         return thrown;
     } catch (const std::exception& thrown) {
         Object details{{"exception_type", type_name(&typeid(thrown))}};
         if (Array stack = stack_of(thrown); !stack.empty()) details.emplace("stack", std::move(stack));
         return {Error(ErrorCode::exception, bounded(words_of(thrown), kMaxMessage), std::move(details)),
-                Applied::told};
+                Applied::answered};
     } catch (...) {
         // Nobody meant this as an answer, so what it did is not known.
         const std::string name = type_name(abi::__cxa_current_exception_type());

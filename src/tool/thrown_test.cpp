@@ -26,7 +26,7 @@ TEST(Thrown, AnExceptionIsADefiniteFailureWithItsMessageAndType) {
     const ToolFailure failure = caught([] { throw std::out_of_range("no such row"); });
     EXPECT_EQ(failure.error.code, ErrorCode::exception);
     EXPECT_EQ(failure.error.message, "no such row");
-    EXPECT_EQ(failure.applied, Applied::told);
+    EXPECT_EQ(failure.applied, Applied::answered);
     EXPECT_EQ(json::write(failure.error.details), R"({"exception_type":"std::out_of_range"})");
 }
 

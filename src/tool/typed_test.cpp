@@ -378,7 +378,7 @@ TEST(TypedTool, AnErrorItReturnsIsToldAsItsOwn) {
         {});
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().error.message, "Access denied");
-    EXPECT_EQ(answer.error().applied, Applied::told);
+    EXPECT_EQ(answer.error().applied, Applied::answered);
     const auto lost =
         run(tool("t", "", []() -> ToolReturn { return tl::unexpected(ToolFailure::lost("gone")); }), {});
     ASSERT_FALSE(lost);

@@ -186,7 +186,7 @@ private:
             return ToolResult(Value(dressed(value)));
         });
         tool("fails", [](std::string_view value, CallContext&) -> ToolReturn {
-            return tl::unexpected(ToolFailure::told("no, " + std::string(value), dressed(value)));
+            return tl::unexpected(ToolFailure::answered("no, " + std::string(value), dressed(value)));
         });
         tool("throws", [](std::string_view value, CallContext&) -> ToolReturn {
             throw std::runtime_error("not with " + std::string(value));

@@ -163,7 +163,7 @@ private:
         switch (what) {
             case Fate::succeeds: return ToolResult(Value(key));
             case Fate::refuses: return tl::unexpected(ToolFailure::not_applied("Not now."));
-            case Fate::fails: return tl::unexpected(ToolFailure::told("No."));
+            case Fate::fails: return tl::unexpected(ToolFailure::answered("No."));
             case Fate::loses_answer:
             case Fate::loses_request: break;
         }

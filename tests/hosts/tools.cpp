@@ -134,7 +134,7 @@ ToolReturn answer(Host& host, std::size_t entry, const BodyManner& manner, bool 
     host.board.answers(entry, how, manner.applies);
     switch (how) {
         case Ends::value: return ToolResult(Value(fmt::format("r{}", entry)));
-        case Ends::told: return tl::unexpected(ToolFailure::told("It said no."));
+        case Ends::told: return tl::unexpected(ToolFailure::answered("It said no."));
         case Ends::not_applied: return tl::unexpected(ToolFailure::not_applied("Nothing was done."));
         case Ends::unreachable: return tl::unexpected(ToolFailure::unreachable("No route."));
         case Ends::exception: throw std::runtime_error("it broke");

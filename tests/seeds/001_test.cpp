@@ -463,7 +463,7 @@ RC_GTEST_PROP(S1, U7_WhatAModelIsShownIsNeverMoreThan10000BytesAndAlwaysText, ()
 TEST(S1, R10_TheErrorMapHasErrorToolNameTypeAndDetails) {
     TestRuntime node;
     ASSERT_TRUE(
-        node->tools().add(returns("sold", tl::unexpected(ToolFailure::told("sold out", {{"seat", "4A"}})))));
+        node->tools().add(returns("sold", tl::unexpected(ToolFailure::answered("sold out", {{"seat", "4A"}})))));
     EXPECT_EQ(json::write(views::s1(node->call("sold"))),
               R"({"error":"sold out","tool_name":"sold","type":"execution_error","details":{"seat":"4A"}})");
 }
@@ -471,7 +471,7 @@ TEST(S1, R10_TheErrorMapHasErrorToolNameTypeAndDetails) {
 TEST(S1, R10_ThereAreFiveTypes) {
     TestRuntime node;
     auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add_all({returns("sold", tl::unexpected(ToolFailure::told("sold out"))),
+    ASSERT_TRUE(node->tools().add_all({returns("sold", tl::unexpected(ToolFailure::answered("sold out"))),
                                        tool("raise", "", []() -> int { throw std::runtime_error("boom"); }),
                                        tool("odd", "", []() -> int { throw 42; }), slow}));
     const auto type = [](const Outcome& outcome) { return text_of(views::s1(outcome), "type"); };
@@ -713,7 +713,7 @@ TEST(S1, V76_AnyCallIsOneStartAndExactlyOneEnd) {
     ASSERT_TRUE(node->tools().add_all(
         {echo(), slow, tool("raise", "", []() -> int { throw std::runtime_error("boom"); }),
          tool("odd", "", []() -> int { throw 1; }),
-         returns("sold", tl::unexpected(ToolFailure::told("sold out"))),
+         returns("sold", tl::unexpected(ToolFailure::answered("sold out"))),
          tool("risky", "", [] {}).risk(Risk::high), tool("scoped", "", [] {}).scopes({"admin"})}));
     for (const char* name : {"echo", "raise", "odd", "sold", "risky", "scoped", "nobody"}) {
         node.recorder->clear();
@@ -752,7 +752,7 @@ TEST(S1, D9_RefusalsAndErrorsTheToolReturnsStopAndWhatBreaksOffIsAnException) {
     ASSERT_TRUE(node->tools().add_all(
         {echo(), slow, tool("raise", "", []() -> int { throw std::runtime_error("boom"); }),
          tool("odd", "", []() -> int { throw 1; }),
-         returns("sold", tl::unexpected(ToolFailure::told("sold out"))),
+         returns("sold", tl::unexpected(ToolFailure::answered("sold out"))),
          returns("lost", tl::unexpected(ToolFailure::lost("pipe broken"))),
          tool("risky", "", [] {}).risk(Risk::high), tool("scoped", "", [] {}).scopes({"admin"})}));
     const auto end_of = [&](const char* name) {
@@ -833,7 +833,7 @@ TEST(S1, R19_AnActionIsUndoneWhenItFailsIfItSaysHow) {
     ActionHooks hooks;
     EXPECT_EQ(hooks.compensation_timeout, 5s);
     const ToolFunction fails = [](const Object&, CallContext&) -> ToolReturn {
-        return tl::unexpected(ToolFailure::told("sold out"));
+        return tl::unexpected(ToolFailure::answered("sold out"));
     };
     const ToolDefinition book("book", "", Object{{"type", "object"}});
     EXPECT_FALSE(node->call_direct(action_tool(book, fails, hooks)).error()->details.contains("compensated"));
@@ -855,7 +855,7 @@ TEST(S1, D18_NothingIsRetriedByDefaultWhateverTheKindAndTheFailure) {
     };
     const ToolDefinition definition("act", "", Object{{"type", "object"}});
     for (const ToolFailure& kind :
-         {ToolFailure::told("no"), ToolFailure::not_applied("no"), ToolFailure::unreachable("no"),
+         {ToolFailure::answered("no"), ToolFailure::not_applied("no"), ToolFailure::unreachable("no"),
           ToolFailure::lost("no"), ToolFailure::rate_limited("no", 1ms)}) {
         failure = kind;
         for (Tool made : {action_tool(definition, fails), schema_tool(definition, fails)}) {
@@ -871,7 +871,7 @@ TEST(S1, D18_NothingIsRetriedByDefaultWhateverTheKindAndTheFailure) {
 TEST(S1, D22_AnErrorTheToolReturnedIsNeverRetried) {
     TestRuntime node;
     int runs = 0;
-    ToolFailure failure = ToolFailure::told("try again later");
+    ToolFailure failure = ToolFailure::answered("try again later");
     failure.error.retryable = true;
     Tool made = schema_tool(ToolDefinition("act", "", Object{{"type", "object"}}),
                             [&](const Object&, CallContext&) -> ToolReturn {

@@ -202,7 +202,7 @@ TEST(S2, R3_AResultCarriesItsMembersWithTheirDefaults) {
 TEST(S2, R3_ItTellsSuccessTextAndContent) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(says("yes", Object{{"key", "value"}})));
-    ASSERT_TRUE(node->tools().add(fails("no", ToolFailure::told("not today"))));
+    ASSERT_TRUE(node->tools().add(fails("no", ToolFailure::answered("not today"))));
     const Outcome yes = node->call("yes");
     EXPECT_TRUE(yes.ok() && yes);
     EXPECT_EQ(yes.content(), Value(Object{{"key", "value"}}));
@@ -287,7 +287,7 @@ TEST(S2, R6_AnErrorIsOneOfSixCodesWithMessageAndDetails) {
     auto body = std::make_shared<DeferredBody>();
     ASSERT_TRUE(node->tools().add(deferred("slow", body).read_only()));
     ASSERT_TRUE(node->tools().add(reader("checked", [] { return ToolReturn(); }, test_schema())));
-    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::told("Access denied"))));
+    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::answered("Access denied"))));
     ASSERT_TRUE(node->tools().add(fails("down", ToolFailure::unreachable("Connection refused"))));
     ASSERT_TRUE(
         node->tools().add(reader("throws", []() -> ToolReturn { throw std::logic_error("Unexpected"); })));
@@ -316,7 +316,7 @@ TEST(S2, R6_AsTextAnErrorIsItsCodeInBracketsAndItsMessage) {  // V59
 
 TEST(S2, R7_AToolsErrorIsNoTransportError) {  // V44, V45
     TestRuntime node;
-    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::told("Access denied"))));
+    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::answered("Access denied"))));
     ASSERT_TRUE(node->tools().add(fails("lost", ToolFailure::lost("Pipe broken"))));
     const Outcome told = node->call("told");
     EXPECT_EQ(s2_code(told), "tool_error");
@@ -330,7 +330,7 @@ TEST(S2, R7_AnErrorReplysCodeAndDataAreInTheDetails) {  // V51, D7
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(
         fails("told",
-              ToolFailure::told("Quota used up",
+              ToolFailure::answered("Quota used up",
                                 {{"code", -32050}, {"message", "Quota used up"}, {"data", {{"left", 0}}}}))));
     const Value details = s2_details(node->call("told"));
     EXPECT_EQ(details.at("code"), -32050);
@@ -341,7 +341,7 @@ TEST(S2, R7_AStackTraceIsForTheHostAlone) {  // D8
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(reader("throws", []() -> ToolReturn { throw TracedError("It broke."); })));
     ASSERT_TRUE(node->tools().add(
-        fails("tells", ToolFailure::told("It broke.", {{"stack", {"frame of 002_test.cpp"}}}))));
+        fails("tells", ToolFailure::answered("It broke.", {{"stack", {"frame of 002_test.cpp"}}}))));
     for (const char* name : {"throws", "tells"}) {
         const Outcome broken = node->call(name);
         ASSERT_TRUE(broken.error()->details.contains("stack"));
@@ -374,7 +374,7 @@ TEST(S2, R7_WhatTheToolItselfAnsweredIsNotTriedAgain) {  // D22
     int tries = 0;
     ASSERT_TRUE(node->tools().add(reader("firm", [&]() -> ToolReturn {
                                       ++tries;
-                                      return tl::unexpected(ToolFailure::told("no"));
+                                      return tl::unexpected(ToolFailure::answered("no"));
                                   }).retries(RetryPolicy(5))));
     EXPECT_FALSE(node->call("firm").ok());
     EXPECT_EQ(tries, 1);
@@ -382,7 +382,7 @@ TEST(S2, R7_WhatTheToolItselfAnsweredIsNotTriedAgain) {  // D22
 
 TEST(S2, R8_AnExceptionTypeWrapsAFailedResult) {  // V60
     TestRuntime node;
-    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::told("Access denied"))));
+    ASSERT_TRUE(node->tools().add(fails("told", ToolFailure::answered("Access denied"))));
     try {
         node->call_or_throw("told");
         FAIL();
@@ -700,7 +700,7 @@ TEST(S2, R16_ASchemaThatCannotBeUsedIsRefusedWhenTheToolIsRegistered) {
 TEST(S2, R17_EveryCallIsLoggedAtItsStartAndItsEnd) {
     TestRuntime node;
     ASSERT_TRUE(node->tools().add(says("good", "fine")));
-    ASSERT_TRUE(node->tools().add(fails("bad", ToolFailure::told("no"))));
+    ASSERT_TRUE(node->tools().add(fails("bad", ToolFailure::answered("no"))));
     ASSERT_TRUE(node->tools().add(reader("checked", [] { return ToolReturn(); }, test_schema())));
     for (const char* name : {"good", "bad", "checked", "nobody"}) {
         node.recorder->clear();
@@ -750,7 +750,7 @@ TEST(S2, R18_TheThreeLinesExactly) {
     node.calm();
     call = node.start(CallRequest("read_file", {{"path", "/none"}}));
     node.advance(10'900us);
-    body->take()->finish(tl::unexpected(ToolFailure::told("No such file")));
+    body->take()->finish(tl::unexpected(ToolFailure::answered("No such file")));
     node.calm();
     EXPECT_THAT(
         log_of(node),
@@ -847,7 +847,7 @@ TEST(S2, D13_NoLogLineCanBeForged) {
     for (const std::string& text : kForgeries) {
         TestRuntime node;
         ASSERT_TRUE(node->tools().add(says("echo", Value(text))));
-        ASSERT_TRUE(node->tools().add(fails("deny", ToolFailure::told(text))));
+        ASSERT_TRUE(node->tools().add(fails("deny", ToolFailure::answered(text))));
         ASSERT_TRUE(
             node->tools().add(reader("throw", [&]() -> ToolReturn { throw std::runtime_error(text); })));
         Context context;
@@ -942,7 +942,7 @@ TEST(S2, D9_TelemetryStartsAndEndsOnceAndTellsHow) {
              "t", [] { return ToolReturn(); }, test_schema())),
          Name::stop, "invalid_arguments"},
         {"denied", once(says("t", 1).risk(Risk::critical)), Name::stop, "denied"},
-        {"told", once(fails("t", ToolFailure::told("no"))), Name::stop, "tool_error"},
+        {"told", once(fails("t", ToolFailure::answered("no"))), Name::stop, "tool_error"},
         {"exception", once(reader("t", []() -> ToolReturn { throw std::runtime_error("x"); })),
          Name::exception, "exception"},
         {"caught", once(reader("t", []() -> ToolReturn { throw 1; })), Name::exception, "caught"},
@@ -1186,7 +1186,7 @@ std::vector<ErrorCase> error_cases() {
          },
          nullptr, "caught", "unknown_error", failed, "tool.cancelled", "info", "Tool execution cancelled"},
         {ErrorCode::tool_error,
-         [](TestRuntime& n) { return call_of(n, fails("t", ToolFailure::told("no"))); }, nullptr,
+         [](TestRuntime& n) { return call_of(n, fails("t", ToolFailure::answered("no"))); }, nullptr,
          "execution_error", "tool_error", failed, "tool.error", "failure", nullptr},
         {ErrorCode::exception,
          [](TestRuntime& n) {

@@ -408,7 +408,7 @@ TEST(S3, R7_WhatIsRaisedHasTheWholeOutcome) {  // U-2
 
 TEST(S3, R7_WhatTheToolDidWrongIsRaisedToo) {  // U-2
     TestRuntime node;
-    ASSERT_TRUE(node->tools().add(failing("told", ToolFailure::told("no"))));
+    ASSERT_TRUE(node->tools().add(failing("told", ToolFailure::answered("no"))));
     ASSERT_TRUE(node->tools().add(failing("lost", ToolFailure::lost("pipe broken"))));
     EXPECT_THROW(node->call_or_throw("told"), ToolExecutionError);
     EXPECT_THROW(node->call_or_throw("lost"), OutcomeUnknown);
@@ -802,7 +802,7 @@ TEST(S3, R15_TheSameKeyAgainGivesTheStoredResult) {  // V100
 TEST(S3, R15_AStoredFailureIsReplayedToo) {
     TestRuntime node;
     int runs = 0;
-    ASSERT_TRUE(node->tools().add(failing("t", ToolFailure::told("no"), &runs)));
+    ASSERT_TRUE(node->tools().add(failing("t", ToolFailure::answered("no"), &runs)));
     EXPECT_FALSE(node->call("t", {}, keyed("k")).ok());
     const Outcome again = node->call("t", {}, keyed("k"));
     EXPECT_TRUE(again.replayed());
@@ -950,7 +950,7 @@ TEST(S3, V104_WhatACrashLeftOpenIsUnknownAndNotRepeated) {  // D16
 
 TEST(S3, D18_NoRetryUnlessTheContractSaysSo) {
     for (const ToolFailure& failure :
-         {ToolFailure::unreachable("x"), ToolFailure::lost("x"), ToolFailure::told("x"),
+         {ToolFailure::unreachable("x"), ToolFailure::lost("x"), ToolFailure::answered("x"),
           ToolFailure::rate_limited("x", 1ms), ToolFailure::not_applied("x")}) {
         TestRuntime node;
         int runs = 0;
@@ -969,10 +969,10 @@ TEST(S3, D18_RetriesOnlyWhereNothingCanHaveHappened) {  // U-8
     const std::vector<Case> cases{{EffectClass::unsafe, ToolFailure::unreachable("x"), 3},
                                   {EffectClass::unsafe, ToolFailure::not_applied("x"), 3},
                                   {EffectClass::unsafe, ToolFailure::lost("x"), 1},
-                                  {EffectClass::unsafe, ToolFailure::told("x"), 1},
+                                  {EffectClass::unsafe, ToolFailure::answered("x"), 1},
                                   {EffectClass::keyed, ToolFailure::lost("x"), 3},
                                   {EffectClass::read, ToolFailure::lost("x"), 3},
-                                  {EffectClass::read, ToolFailure::told("x"), 1}};
+                                  {EffectClass::read, ToolFailure::answered("x"), 1}};
     for (const Case& one : cases) {
         TestRuntime node;
         int runs = 0;
@@ -1118,7 +1118,7 @@ TEST(S3, R20_EachTypeOfEventHasItsOutcome) {
     set_policy(node, [](PolicyConfig& config) { config.notifications_per_hour = 1; });
     Registry& tools = node->tools();
     ASSERT_TRUE(tools.add(counting("good", runs).target("/to")));
-    ASSERT_TRUE(tools.add(failing("bad", ToolFailure::told("no"))));
+    ASSERT_TRUE(tools.add(failing("bad", ToolFailure::answered("no"))));
     ASSERT_TRUE(tools.add(failing("lost", ToolFailure::lost("x"))));
     ASSERT_TRUE(tools.add(counting("asks", runs).risk(Risk::high)));
     ASSERT_TRUE(tools.add(counting("never", runs).risk(Risk::critical)));
@@ -1283,12 +1283,12 @@ std::vector<std::pair<std::string, std::function<ToolReturn(CallContext&)>>> lea
              const std::string secret = take_secret(c);
              c.progress("using " + secret);
              c.partial(Value(Object{{"so far", secret}}));
-             return ToolReturn(tl::unexpected(ToolFailure::told("gave up")));
+             return ToolReturn(tl::unexpected(ToolFailure::answered("gave up")));
          }},
         {"failure",
          [](CallContext& c) {
              const std::string secret = take_secret(c);
-             return ToolReturn(tl::unexpected(ToolFailure::told("bad " + secret, {{"key", secret}})));
+             return ToolReturn(tl::unexpected(ToolFailure::answered("bad " + secret, {{"key", secret}})));
          }},
         {"exception",
          [](CallContext& c) -> ToolReturn { throw std::runtime_error("with " + take_secret(c)); }},
