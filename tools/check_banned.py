@@ -43,8 +43,6 @@ IN_PRODUCT = [
         "clang does not see that it locks; use MutexLock, ReaderLock or WriterLock (src/base/mutex.h)",
     ),
 ]
-# Folders whose locks are still to be changed. Temporary: empty it, then delete it and its use below.
-PENDING_LOCKS = ("src/tool", "src/ledger", "src/pipeline", "apps/callgate")
 IN_SCRIPTS = {
     ".py": re.compile(r"\bsleep\s*\("),
     ".sh": re.compile(r"(?:^|[;&|(]|\bdo\b|\bthen\b)[ \t]*sleep[ \t]+[\d$\"]", re.MULTILINE),
@@ -66,7 +64,7 @@ def rules_of(file):
     rules = list(EVERYWHERE)
     if is_test(file):
         rules += IN_TESTS
-    if is_product(file) and not file.as_posix().startswith(PENDING_LOCKS):
+    if is_product(file):
         rules += IN_PRODUCT
     return rules
 

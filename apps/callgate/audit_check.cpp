@@ -121,7 +121,7 @@ Result<Value> check_growth(const Object& proof, const std::vector<ledger::Verify
         auto read = ledger::parse_checkpoint(text_at(proof, name));
         if (!read) return does_not_hold(fmt::format("its checkpoint '{}' cannot be read", name));
         ends[i] = std::move(*read);
-        if (std::ranges::none_of(keys, [&, i = i](const auto& key) { return ends[i].signed_by(key); }))
+        if (std::ranges::none_of(keys, [&end = ends[i]](const auto& key) { return end.signed_by(key); }))
             return does_not_hold(fmt::format("none of the keys signed its checkpoint '{}'", name));
     }
     const auto& from = ends[0].checkpoint;

@@ -1,32 +1,23 @@
 #include "demo_tools.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
 
 #include <fmt/format.h>
 
 #include <callgate/typed.h>
 
+#include "base/interruptible_wait.h"
+#include "base/mutex.h"
+
 namespace callgate::cli {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-// False: it was called off meanwhile.
-bool pause(const std::stop_token& cancel, milliseconds length) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, cancel, length, [] { return false; });
-    return !cancel.stop_requested();
-}
 
 Tool add() {
     return tool(
@@ -39,7 +30,7 @@ Tool add() {
 
 ToolReturn count_up(std::int64_t to, std::int64_t step_ms, CallContext& context) {
     for (std::int64_t at = 1; at <= to; ++at) {
-        if (!pause(context.cancel(), milliseconds(step_ms))) {
+        if (!base::wait_unless_stopped(context.cancel(), milliseconds(step_ms))) {
             const bool late = context.time_left().count() == 0;
             return tl::unexpected(
                 ToolFailure(Error(late ? ErrorCode::timed_out : ErrorCode::cancelled, "It was told to stop."),
@@ -97,30 +88,30 @@ Tool flaky() {
 class Notes {
 public:
     ToolReturn read(const std::string& name) const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         const auto found = texts_.find(name);
         if (found == texts_.end())
             return tl::unexpected(ToolFailure::answered(fmt::format("There is no note called '{}'.", name)));
         return ToolResult(Value(found->second));
     }
     std::string text_of(const std::string& name) const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         const auto found = texts_.find(name);
         return found == texts_.end() ? std::string() : found->second;
     }
     void write(const std::string& name, std::string text) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         texts_[name] = std::move(text);
     }
     bool remove(const std::string& name) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return texts_.erase(name) > 0;
     }
 
 private:
-    mutable std::mutex mutex_;
-    std::map<std::string, std::string> texts_{{"todo", "Water the plants."},
-                                              {"welcome", "Notes live as long as the program runs."}};
+    mutable base::Mutex mutex_;
+    std::map<std::string, std::string> texts_ CALLGATE_GUARDED_BY(mutex_){
+        {"todo", "Water the plants."}, {"welcome", "Notes live as long as the program runs."}};
 };
 
 std::string text_in(const Object& arguments, std::string_view name) {

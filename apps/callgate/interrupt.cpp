@@ -2,15 +2,15 @@
 
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "base/interruptible_wait.h"
 
 namespace callgate::cli {
 
@@ -38,11 +38,7 @@ Interrupt::~Interrupt() {
 }
 
 bool Interrupt::wait_for(std::chrono::milliseconds time) const {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, token(), time, [] { return false; });
-    return requested();
+    return !base::wait_unless_stopped(token(), time);
 }
 
 void Interrupt::watch() {

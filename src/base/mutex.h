@@ -20,7 +20,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <shared_mutex>
+
+#include <pthread.h>
 
 #if defined(__clang__)
 #define CALLGATE_THREAD_ANNOTATION(...) __attribute__((__VA_ARGS__))
@@ -121,19 +122,29 @@ private:
     std::condition_variable condition_;
 };
 
+/// Many readers or one writer, for data that is read all the time and changed rarely. A writer that waits
+/// goes before readers that come later (std::shared_mutex lets readers pass, so that steady readers can keep
+/// a writer out). So nothing that runs under the read lock may take it again.
 class CALLGATE_CAPABILITY("shared_mutex") SharedMutex {
 public:
-    SharedMutex() = default;
+    SharedMutex() noexcept {
+        pthread_rwlockattr_t kind;
+        pthread_rwlockattr_init(&kind);
+        pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+        pthread_rwlock_init(&lock_, &kind);
+        pthread_rwlockattr_destroy(&kind);
+    }
+    ~SharedMutex() { pthread_rwlock_destroy(&lock_); }
     SharedMutex(const SharedMutex&) = delete;
     SharedMutex& operator=(const SharedMutex&) = delete;
 
-    void lock() CALLGATE_ACQUIRE() { mutex_.lock(); }
-    void unlock() CALLGATE_RELEASE() { mutex_.unlock(); }
-    void lock_shared() CALLGATE_ACQUIRE_SHARED() { mutex_.lock_shared(); }
-    void unlock_shared() CALLGATE_RELEASE_SHARED() { mutex_.unlock_shared(); }
+    void lock() noexcept CALLGATE_ACQUIRE() { pthread_rwlock_wrlock(&lock_); }
+    void unlock() noexcept CALLGATE_RELEASE() { pthread_rwlock_unlock(&lock_); }
+    void lock_shared() noexcept CALLGATE_ACQUIRE_SHARED() { pthread_rwlock_rdlock(&lock_); }
+    void unlock_shared() noexcept CALLGATE_RELEASE_SHARED() { pthread_rwlock_unlock(&lock_); }
 
 private:
-    std::shared_mutex mutex_;
+    pthread_rwlock_t lock_;
 };
 
 /// One of many readers.

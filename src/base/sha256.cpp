@@ -2,8 +2,6 @@
 
 #include <type_traits>
 
-// The library would have us ask it for the algorithm by name, which costs more than hashing what we hash.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -25,6 +23,10 @@ SHA256_CTX* raw(State& state) noexcept {
 
 }  // namespace
 
+// OpenSSL advises to fetch the algorithm by its name instead, which costs more than hashing what we hash.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 Sha256::Sha256() noexcept {
     SHA256_Init(raw(state_));
 }
@@ -44,6 +46,8 @@ Sha256Digest Sha256::finish() noexcept {
     SHA256_Init(raw(state_));
     return out;
 }
+
+#pragma GCC diagnostic pop
 
 Sha256Digest sha256(std::string_view bytes) noexcept {
     return Sha256().update(bytes).finish();

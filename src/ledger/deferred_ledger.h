@@ -7,11 +7,9 @@
 // Threads: may be used from any thread. The destructor answers what is still open.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_role.h"
 #include "ledger/ledger.h"
 
@@ -30,13 +29,13 @@ public:
 
     /// `behind` answers at once.
     explicit DeferredLedger(std::shared_ptr<Ledger> behind, Answers answers = Answers::soon)
-        : behind_(std::move(behind)), told_(answers == Answers::soon ? kAll : 0) {
+        : behind_(std::move(behind)), may_answer_(answers == Answers::soon ? kAll : 0) {
         thread_ = std::thread([this] { work(); });
     }
     ~DeferredLedger() override {
         answer_soon();
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             stopping_ = true;
         }
         changed_.notify_all();
@@ -52,55 +51,55 @@ public:
 
     /// Operations that were asked for and not answered yet.
     std::size_t open() const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return open_;
     }
     /// All that were ever asked for.
     std::uint64_t begun() const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return begun_;
     }
     /// "claim", "settle" …, oldest first.
     std::vector<std::string> open_names() const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         std::vector<std::string> names;
         for (const Operation& operation : queue_) names.emplace_back(operation.name);
         return names;
     }
     /// Waits until so many are open.
     void wait_until_open(std::size_t count) const {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return queue_.size() >= count; });
+        base::MutexLock lock(mutex_);
+        changed_.wait(lock, [&]() CALLGATE_REQUIRES(mutex_) { return queue_.size() >= count; });
     }
     /// Answers the oldest one, which there must be or come, and returns when who asked has been woken.
     void answer_one() {
-        std::unique_lock lock(mutex_);
+        base::MutexLock lock(mutex_);
         const std::uint64_t until = answered_ + 1;
-        ++told_;
+        ++may_answer_;
         changed_.notify_all();
-        changed_.wait(lock, [&] { return answered_ >= until; });
+        changed_.wait(lock, [&]() CALLGATE_REQUIRES(mutex_) { return answered_ >= until; });
     }
     /// From now on at once.
     void answer_soon() {
         {
-            const std::lock_guard lock(mutex_);
-            told_ = kAll;
+            const base::MutexLock lock(mutex_);
+            may_answer_ = kAll;
         }
         changed_.notify_all();
     }
     void answer_when_told() {
-        const std::lock_guard lock(mutex_);
-        told_ = 0;
+        const base::MutexLock lock(mutex_);
+        may_answer_ = 0;
     }
     std::thread::id thread() const { return thread_.get_id(); }
     /// What record() fails with from now on, or null: it works.
     void refuse_records(std::optional<Error> why) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         refuses_records_ = std::move(why);
     }
     /// As a ledger does that writes reads in batches: record() is done at once, with no number.
     void batch_records(bool batches) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         batches_records_ = batches;
     }
 
@@ -138,7 +137,7 @@ public:
     }
     Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override {
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             if (refuses_records_) {
                 reply.error = refuses_records_;
                 return Io::done;
@@ -150,12 +149,12 @@ public:
                 return Io::done;
             }
         }
-        // The event is borrowed until it is answered: who lets go of it before is found by the sanitizers.
+        // The event is borrowed until it is answered: the sanitizers find who releases it before.
         return later("record", reply, waiter,
                      [this, &event, &reply](Waiter& nobody) { behind_->record(event, reply, nobody); });
     }
     std::optional<Error> ready_to_record() override {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return refuses_records_;
     }
     Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
@@ -234,7 +233,7 @@ private:
 
     Io later(std::string_view name, Reply& reply, Waiter& waiter, std::function<void(Waiter&)> act) {
         {
-            const std::lock_guard lock(mutex_);
+            const base::MutexLock lock(mutex_);
             queue_.push_back({name, std::move(act), &reply, &waiter});
             ++open_;
             ++begun_;
@@ -255,11 +254,12 @@ private:
     bool work_on() {
         std::shared_ptr<Ledger> self;  // goes after the lock
         {
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock,
-                          [&] { return (stopping_ && queue_.empty()) || (told_ > 0 && !queue_.empty()); });
+            base::MutexLock lock(mutex_);
+            changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) {
+                return (stopping_ && queue_.empty()) || (may_answer_ > 0 && !queue_.empty());
+            });
             if (queue_.empty()) return false;
-            if (told_ != kAll) --told_;
+            if (may_answer_ != kAll) --may_answer_;
             Operation operation = std::move(queue_.front());
             queue_.pop_front();
             lock.unlock();
@@ -277,16 +277,16 @@ private:
     }
 
     const std::shared_ptr<Ledger> behind_;
-    mutable std::mutex mutex_;
-    mutable std::condition_variable changed_;
-    std::deque<Operation> queue_;
-    std::uint64_t told_;  // how many may be answered
-    std::size_t open_ = 0;
-    std::uint64_t begun_ = 0;
-    std::uint64_t answered_ = 0;
-    std::optional<Error> refuses_records_;
-    bool batches_records_ = false;
-    bool stopping_ = false;
+    mutable base::Mutex mutex_;
+    mutable base::CondVar changed_;
+    std::deque<Operation> queue_ CALLGATE_GUARDED_BY(mutex_);
+    std::uint64_t may_answer_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t open_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::uint64_t begun_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::uint64_t answered_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::optional<Error> refuses_records_ CALLGATE_GUARDED_BY(mutex_);
+    bool batches_records_ CALLGATE_GUARDED_BY(mutex_) = false;
+    bool stopping_ CALLGATE_GUARDED_BY(mutex_) = false;
     Nobody nobody_;
     bool* gone_ = nullptr;  // of its thread
     std::thread thread_;

@@ -1,5 +1,5 @@
-// One tool definition of a form that is known, read member by member. What a document holds, and in which
-// form, is told by definition_reader.cpp.
+// One tool definition of a form that is known, read member by member. definition_reader.cpp finds out
+// what a document holds, and in which form.
 //
 // Threads: pure functions.
 #pragma once

@@ -30,7 +30,7 @@ LiveState::LiveState(std::uint32_t degraded_after, BreakerPolicy breaker, RetryP
       saved_per_attempt_(static_cast<std::int64_t>(std::clamp(retry.budget, 0.0, 1.0) * kWhole)) {}
 
 ToolHealth LiveState::health() const {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ToolHealth health;
     health.status = status();
     health.last_success_at = wall(last_success_us_.load(std::memory_order_relaxed), kNever);
@@ -43,7 +43,7 @@ ToolHealth LiveState::health() const {
 void LiveState::set_health(ToolHealth health) {
     if (health.last_error)
         health.last_error->resize(base::truncate_to_bytes(*health.last_error, kMaxErrorBytes).size());
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     status_.store(health.status, std::memory_order_relaxed);
     last_success_us_.store(microseconds(health.last_success_at, kNever), std::memory_order_relaxed);
     last_error_ = std::move(health.last_error);
@@ -58,7 +58,7 @@ bool LiveState::succeeded(base::WallTime at) noexcept {
     if (consecutive_errors_.load(std::memory_order_relaxed) == 0 &&
         broken_in_a_row_.load(std::memory_order_relaxed) == 0 && status() != HealthStatus::degraded)
         return false;
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     consecutive_errors_.store(0, std::memory_order_relaxed);
     shut_breaker();
     if (status() != HealthStatus::degraded) return false;
@@ -68,7 +68,7 @@ bool LiveState::succeeded(base::WallTime at) noexcept {
 
 bool LiveState::failed(std::string_view what, bool broken, base::MonotonicTime now) {
     std::string text(base::truncate_to_bytes(what, kMaxErrorBytes));
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     last_error_ = std::move(text);
     const std::uint32_t errors = consecutive_errors_.load(std::memory_order_relaxed);
     if (errors < std::numeric_limits<std::uint32_t>::max())
@@ -111,7 +111,7 @@ std::optional<base::WallTime> LiveState::rate_limit_resets_at() const noexcept {
 
 LiveState::Passage LiveState::pass(base::MonotonicTime now) {
     if (breaker_shut()) return {};
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (breaker_shut_.load(std::memory_order_relaxed)) return {};
     const base::MonotonicTime until = probe_holds_until_ ? *probe_holds_until_ : rests_until_;
     if (now < until) return {false, false, std::chrono::ceil<std::chrono::milliseconds>(until - now)};
@@ -120,7 +120,7 @@ LiveState::Passage LiveState::pass(base::MonotonicTime now) {
 }
 
 void LiveState::give_probe_back() {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     probe_holds_until_.reset();
 }
 
@@ -144,18 +144,18 @@ bool LiveState::take_retry() noexcept {
 }
 
 std::string LiveState::quarantine_reason() const {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return quarantine_reason_;
 }
 
 void LiveState::quarantine(std::string reason) {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     quarantine_reason_ = std::move(reason);
     quarantined_.store(true, std::memory_order_relaxed);
 }
 
 bool LiveState::release() {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     quarantine_reason_.clear();
     const bool was_quarantined = quarantined_.exchange(false, std::memory_order_relaxed);
     return silenced.exchange(false, std::memory_order_relaxed) || was_quarantined;

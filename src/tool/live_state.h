@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <callgate/registry.h>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace callgate {
 
@@ -71,7 +71,7 @@ public:
 private:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-    void shut_breaker() noexcept;
+    void shut_breaker() noexcept CALLGATE_REQUIRES(mutex_);
 
     std::atomic<HealthStatus> status_{HealthStatus::healthy};
     std::atomic<std::uint32_t> consecutive_errors_{0};
@@ -82,11 +82,12 @@ private:
     std::atomic<std::int64_t> rate_limit_resets_us_{kNever};
     std::atomic<std::int64_t> saved_retries_;  // in thousandths
 
-    mutable std::mutex mutex_;  // the rest, and every change away from or back to the usual case
-    std::optional<std::string> last_error_;
-    std::string quarantine_reason_;
-    base::MonotonicTime rests_until_;  // while the breaker is open
-    std::optional<base::MonotonicTime> probe_holds_until_;
+    // Also held for every change away from or back to the usual case.
+    mutable base::Mutex mutex_;
+    std::optional<std::string> last_error_ CALLGATE_GUARDED_BY(mutex_);
+    std::string quarantine_reason_ CALLGATE_GUARDED_BY(mutex_);
+    base::MonotonicTime rests_until_ CALLGATE_GUARDED_BY(mutex_);  // while the breaker is open
+    std::optional<base::MonotonicTime> probe_holds_until_ CALLGATE_GUARDED_BY(mutex_);
 
     const std::uint32_t degraded_after_;
     const BreakerPolicy breaker_;

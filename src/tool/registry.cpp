@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
@@ -10,10 +8,10 @@
 #include <callgate/exceptions.h>
 #include <callgate/registry.h>
 
+#include "base/mutex.h"
 #include "tool/suggest.h"
 #include "tool/tool_entry.h"
 #include "tool/tool_name.h"
-#include "tool/writer_first_lock.h"
 
 namespace callgate {
 
@@ -26,14 +24,14 @@ class Listeners {
 public:
     std::uint64_t add(Registry::Listener listener) {
         auto shared = std::make_shared<const Registry::Listener>(std::move(listener));
-        const std::scoped_lock lock(mutex_);
+        const base::MutexLock lock(mutex_);
         all_.emplace(++last_, std::move(shared));
         return last_;
     }
 
     void remove(std::uint64_t id) {
         std::shared_ptr<const Registry::Listener> gone;  // destroyed outside the lock
-        const std::scoped_lock lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (const auto found = all_.find(id); found != all_.end()) {
             gone = std::move(found->second);
             all_.erase(found);
@@ -43,7 +41,7 @@ public:
     void tell(const std::vector<RegistryChange>& changes) const {
         std::vector<std::shared_ptr<const Registry::Listener>> now;
         {
-            const std::scoped_lock lock(mutex_);
+            const base::MutexLock lock(mutex_);
             for (const auto& [id, listener] : all_) now.push_back(listener);
         }
         for (const RegistryChange& change : changes) {
@@ -58,9 +56,9 @@ public:
     }
 
 private:
-    mutable std::mutex mutex_;
-    std::uint64_t last_ = 0;
-    std::map<std::uint64_t, std::shared_ptr<const Registry::Listener>> all_;
+    mutable base::Mutex mutex_;
+    std::uint64_t last_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::map<std::uint64_t, std::shared_ptr<const Registry::Listener>> all_ CALLGATE_GUARDED_BY(mutex_);
 };
 
 class Subscription {
@@ -92,13 +90,13 @@ struct Registry::State {
     const Options options;
     // Changed in place under the lock; a reader leaves with its own reference to an entry, and entries never
     // change. Both maps' keys are the names inside the entries.
-    mutable WriterFirstLock lock;
-    std::map<std::string_view, Entry> in_order;
-    std::unordered_map<std::string_view, Entry> by_name;
+    mutable base::SharedMutex lock;
+    std::map<std::string_view, Entry> in_order CALLGATE_GUARDED_BY(lock);
+    std::unordered_map<std::string_view, Entry> by_name CALLGATE_GUARDED_BY(lock);
     std::shared_ptr<Listeners> listeners = std::make_shared<Listeners>();
 
     std::vector<Entry> entries() const {
-        const std::shared_lock held(lock);
+        const base::ReaderLock held(lock);
         std::vector<Entry> out;
         out.reserve(in_order.size());
         for (const auto& [name, entry] : in_order) out.push_back(entry);
@@ -106,7 +104,7 @@ struct Registry::State {
     }
 
     Entry find(std::string_view name) const {
-        const std::shared_lock held(lock);
+        const base::ReaderLock held(lock);
         const auto found = by_name.find(name);
         return found != by_name.end() ? found->second : nullptr;
     }
@@ -116,7 +114,7 @@ struct Registry::State {
     Result<std::vector<RegistryChange>> put(std::vector<Entry> added, IfPresent if_present,
                                             std::vector<Entry>& gone) {
         std::vector<RegistryChange> changes;
-        const std::unique_lock held(lock);
+        const base::WriterLock held(lock);
         std::size_t more = 0;
         for (const Entry& entry : added) {
             const bool present = by_name.contains(entry->name());
@@ -166,7 +164,7 @@ struct Registry::State {
     template <class Change>
     bool change_health(std::string_view name, Change change) {
         {
-            const std::unique_lock held(lock);
+            const base::WriterLock held(lock);
             const auto found = by_name.find(name);
             if (found == by_name.end()) return false;
             change(found->second->live());
@@ -209,7 +207,7 @@ Result<void> Registry::add_all(std::vector<Tool> tools, IfPresent if_present) {
 bool Registry::remove(std::string_view name) {
     Entry gone;
     {
-        const std::unique_lock held(state_->lock);
+        const base::WriterLock held(state_->lock);
         const auto found = state_->by_name.find(name);
         if (found == state_->by_name.end()) return false;
         gone = std::move(found->second);
@@ -223,7 +221,7 @@ bool Registry::remove(std::string_view name) {
 void Registry::clear() {
     std::map<std::string_view, Entry> gone;
     {
-        const std::unique_lock held(state_->lock);
+        const base::WriterLock held(state_->lock);
         gone.swap(state_->in_order);
         state_->by_name.clear();
     }
@@ -246,12 +244,12 @@ const std::string& Registry::name() const noexcept {
 }
 
 std::size_t Registry::size() const {
-    const std::shared_lock held(state_->lock);
+    const base::ReaderLock held(state_->lock);
     return state_->by_name.size();
 }
 
 bool Registry::contains(std::string_view name) const {
-    const std::shared_lock held(state_->lock);
+    const base::ReaderLock held(state_->lock);
     return state_->by_name.contains(name);
 }
 

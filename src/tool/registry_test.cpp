@@ -246,7 +246,7 @@ protected:
     std::vector<std::pair<What, std::string>> told;
     std::shared_ptr<void> handle = registry.on_change(
         [this](const RegistryChange& change) { told.emplace_back(change.what, change.name); });
-    using Told = std::vector<std::pair<What, std::string>>;
+    using Notified = std::vector<std::pair<What, std::string>>;
 };
 
 TEST_F(Watched, EveryChangeIsTold) {
@@ -259,35 +259,35 @@ TEST_F(Watched, EveryChangeIsTold) {
     registry.health_changed("a");
     registry.remove("a");
     registry.clear();
-    EXPECT_EQ(told, (Told{{What::added, "a"},
-                          {What::replaced, "a"},
-                          {What::health, "a"},
-                          {What::health, "a"},
-                          {What::health, "a"},
-                          {What::health, "a"},
-                          {What::health, "a"},
-                          {What::removed, "a"},
-                          {What::cleared, ""}}));
+    EXPECT_EQ(told, (Notified{{What::added, "a"},
+                              {What::replaced, "a"},
+                              {What::health, "a"},
+                              {What::health, "a"},
+                              {What::health, "a"},
+                              {What::health, "a"},
+                              {What::health, "a"},
+                              {What::removed, "a"},
+                              {What::cleared, ""}}));
 }
 
 TEST_F(Watched, WhatDidNotChangeIsNotTold) {
     EXPECT_FALSE(registry.add(echo_tool("a b")));
     registry.remove("a");
     registry.update_health("a", {});
-    EXPECT_EQ(told, Told{});
+    EXPECT_EQ(told, Notified{});
 }
 
 TEST_F(Watched, ManyToolsAreToldOneByOne) {
     ASSERT_TRUE(registry.add(echo_tool("b")));
     told.clear();
     ASSERT_TRUE(registry.add_all({echo_tool("c"), echo_tool("b")}, IfPresent::replace));
-    EXPECT_EQ(told, (Told{{What::added, "c"}, {What::replaced, "b"}}));
+    EXPECT_EQ(told, (Notified{{What::added, "c"}, {What::replaced, "b"}}));
 }
 
 TEST_F(Watched, NothingIsToldOnceTheHandleIsGone) {
     handle.reset();
     ASSERT_TRUE(registry.add(echo_tool("a")));
-    EXPECT_EQ(told, Told{});
+    EXPECT_EQ(told, Notified{});
 }
 
 TEST_F(Watched, AListenerMayUseTheRegistryAndUnsubscribeItself) {

@@ -70,7 +70,7 @@ public:
     /// Its name without the server's: "delete_file" of "files/delete_file".
     std::string_view own_name() const noexcept { return own_name_; }
 
-    /// What the caller may be told of: the tool's own scopes are granted, and those of at least one of its
+    /// Whether the caller may know of it: the tool's own scopes are granted, and those of at least one of its
     /// actions.
     bool in_scope(const ScopeSet& granted) const noexcept;
     /// In scope, and not unavailable, quarantined or silenced.

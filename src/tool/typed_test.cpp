@@ -441,7 +441,7 @@ Value any_json(int depth) {
     }
 }
 
-/// Whatever the schema lets through (but for integers beyond 64 bits, which only the conversion refuses) is
+/// Whatever the schema lets through (except integers beyond 64 bits, which only the conversion refuses) is
 /// read.
 RC_GTEST_PROP(TypedToolProperty, AnyJsonIsReadOrRefusedAsTheSchemaSays, ()) {
     using Mixed = std::tuple<std::optional<Person>, std::vector<std::uint8_t>, std::map<std::string, double>>;

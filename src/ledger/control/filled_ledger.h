@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "base/sha256.h"
 #include "ledger/ledger.h"
 
@@ -21,19 +20,19 @@ namespace callgate::ledger::testing {
 class PatientWaiter final : public Waiter {
 public:
     void wake() override {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         woken_ = true;
         changed_.notify_all();
     }
     void wait() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return woken_; });
+        base::MutexLock lock(mutex_);
+        changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return woken_; });
     }
 
 private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool woken_ = false;
+    base::Mutex mutex_;
+    base::CondVar changed_;
+    bool woken_ CALLGATE_GUARDED_BY(mutex_) = false;
 };
 
 template <class ReplyType, class Operation>

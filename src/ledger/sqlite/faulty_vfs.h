@@ -12,10 +12,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +22,7 @@
 #include <sqlite3.h>
 
 #include "base/failpoint.h"
+#include "base/mutex.h"
 
 namespace callgate::ledger {
 
@@ -66,38 +65,38 @@ public:
 
     /// The `on_call`-th such call from now (1 is the next) fails; with `repeat`, all later ones too.
     void inject(Op op, File file, Fault fault, std::uint64_t on_call = 1, bool repeat = false) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         armed_.push_back({Which{op, file}, fault, count(op, file) + on_call, repeat});
     }
     /// The same for the calls of every kind that change or open something, counted together.
     void inject_any(Fault fault, std::uint64_t on_call, bool repeat = false) {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         armed_.push_back({std::nullopt, fault, changes_ + on_call, repeat});
     }
     /// How much of a write that is torn is done. Set while nothing runs.
     void tear_at(std::uint64_t eighths) { eighths_ = eighths; }
     void clear() {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         armed_.clear();
     }
     /// The disk hangs: what writes or syncs waits until it goes on.
     void stop() {
-        const std::lock_guard lock(stop_mutex_);
+        const base::MutexLock lock(stop_mutex_);
         stopped_ = true;
     }
     void go_on() {
-        const std::lock_guard lock(stop_mutex_);
+        const base::MutexLock lock(stop_mutex_);
         stopped_ = false;
         stop_changed_.notify_all();
     }
     /// Returns when somebody waits for it.
     void until_somebody_hangs() {
-        std::unique_lock lock(stop_mutex_);
-        stop_changed_.wait(lock, [this] { return hanging_ != 0; });
+        base::MutexLock lock(stop_mutex_);
+        stop_changed_.wait(lock, [this]() CALLGATE_REQUIRES(stop_mutex_) { return hanging_ != 0; });
     }
 
     std::uint64_t calls(Op op, File file) const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return count(op, file);
     }
     /// Of all files.
@@ -105,7 +104,7 @@ public:
         return calls(op, File::database) + calls(op, File::log) + calls(op, File::other);
     }
     std::uint64_t faults() const {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         return faults_;
     }
 
@@ -134,7 +133,7 @@ private:
     static sqlite3_file* inner(sqlite3_file* file) { return handle(file).inner(); }
     static const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
 
-    std::uint64_t count(Op op, File file) const {
+    std::uint64_t count(Op op, File file) const CALLGATE_REQUIRES(mutex_) {
         return calls_[static_cast<std::size_t>(op)][static_cast<std::size_t>(file)];
     }
 
@@ -162,7 +161,7 @@ private:
             if (*action == base::FailAction::enospc) return Fault::full;
             return *action == base::FailAction::short_write ? Fault::half : Fault::error;
         }
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         const auto number = ++calls_[static_cast<std::size_t>(op)][static_cast<std::size_t>(file)];
         if (op != Op::read) ++changes_;
         for (const Armed& armed : armed_) {
@@ -177,11 +176,11 @@ private:
     }
 
     void pass() {
-        std::unique_lock lock(stop_mutex_);
+        base::MutexLock lock(stop_mutex_);
         if (!stopped_) return;
         ++hanging_;
         stop_changed_.notify_all();
-        stop_changed_.wait(lock, [this] { return !stopped_; });
+        stop_changed_.wait(lock, [this]() CALLGATE_REQUIRES(stop_mutex_) { return !stopped_; });
         --hanging_;
     }
 
@@ -277,17 +276,18 @@ private:
     sqlite3_vfs vfs_;
     std::string name_;
 
-    mutable std::mutex mutex_;
-    std::array<std::array<std::uint64_t, 3>, 6> calls_{};
-    std::uint64_t changes_ = 0;
     std::uint64_t eighths_ = 4;
-    std::uint64_t faults_ = 0;
-    std::vector<Armed> armed_;
 
-    std::mutex stop_mutex_;
-    std::condition_variable stop_changed_;
-    bool stopped_ = false;
-    int hanging_ = 0;
+    mutable base::Mutex mutex_;
+    std::array<std::array<std::uint64_t, 3>, 6> calls_ CALLGATE_GUARDED_BY(mutex_){};
+    std::uint64_t changes_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::uint64_t faults_ CALLGATE_GUARDED_BY(mutex_) = 0;
+    std::vector<Armed> armed_ CALLGATE_GUARDED_BY(mutex_);
+
+    base::Mutex stop_mutex_;
+    base::CondVar stop_changed_;
+    bool stopped_ CALLGATE_GUARDED_BY(stop_mutex_) = false;
+    int hanging_ CALLGATE_GUARDED_BY(stop_mutex_) = 0;
 };
 
 }  // namespace callgate::ledger
