@@ -12,7 +12,7 @@
 
 #include "approval_report.h"
 #include "error_report.h"
-#include "lookout.h"
+#include "ledger_watcher.h"
 #include "vote_signer.h"
 
 namespace callgate::cli {
@@ -24,7 +24,7 @@ constexpr std::size_t kAtOnce = 1'000;
 class Watch {
 public:
     Watch(OperatorRun& run, bool full)
-        : run_(run), full_(full), signer_(run), lookout_(run, !run.may_ask()) {}
+        : run_(run), full_(full), signer_(run), watcher_(run, !run.may_ask()) {}
 
     int go() {
         auto fresh = new_ones();
@@ -45,9 +45,9 @@ public:
             }
             if (run_.may_ask() && !std::exchange(said_, true))
                 run_.console().err << "Waiting for requests; Ctrl-C ends it.\n" << std::flush;
-            lookout_.looked(found);
+            watcher_.looked(found);
             do {
-                if (!lookout_.wait()) return 0;
+                if (!watcher_.wait()) return 0;
             } while (!changed());
             fresh = new_ones();
         }
@@ -60,7 +60,7 @@ private:
         return !now || text_at(*now, "version") != version_;
     }
 
-    // One that was not told yet, and what to say of it where nobody is asked.
+    // One that is not announced yet, and the line that announces it where nobody is asked.
     struct Fresh {
         std::string id;
         std::string line;
@@ -86,7 +86,7 @@ private:
                 }
             }
             before = text_at(*page, "next");
-            // New ones are ahead of those that were told: behind a page with one of them is nothing new.
+            // New ones come before those already announced: after a page with one of those, nothing is new.
             if (any_told || before.empty()) break;
         }
         std::ranges::reverse(fresh);
@@ -96,7 +96,7 @@ private:
     // False: the person has had enough.
     bool tell(const Fresh& one) {
         told_.insert(one.id);
-        if (run_.may_ask()) return lookout_.asks() && decide(one.id);
+        if (run_.may_ask()) return watcher_.asks() && decide(one.id);
         run_.print(one.line);
         return run_.console().out.good();
     }
@@ -150,7 +150,7 @@ private:
     std::string version_;
     bool said_ = false;  // that it waits
     VoteSigner signer_;  // asks for the passphrase once
-    Lookout lookout_;
+    LedgerWatcher watcher_;
 };
 
 }  // namespace

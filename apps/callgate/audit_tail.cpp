@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "call_rows_report.h"
 #include "ids.h"
-#include "lookout.h"
+#include "ledger_watcher.h"
 #include "shown_value.h"
 
 namespace callgate::cli {
@@ -35,7 +35,7 @@ public:
             if (!call) return run_.give_up(call.error());
             options_.call = std::move(*call);
         }
-        if (options_.follow) lookout_.emplace(run_, true);
+        if (options_.follow) watcher_.emplace(run_, true);
         Object request{{"verb", "audit.events"}, {"limit", options_.call.empty() ? options_.lines : 1'000u}};
         if (!options_.type.empty()) request["type"] = options_.type;
         if (!options_.call.empty()) request["call"] = options_.call;
@@ -72,10 +72,10 @@ private:
         // A call's own list does not say how long the log is.
         std::int64_t next = size + 1;
         if (!options_.call.empty()) next = shown.empty() ? 1 : number_at(shown.back(), "sequence") + 1;
-        lookout_->looked(true);
-        while (lookout_->wait()) {
+        watcher_->looked(true);
+        while (watcher_->wait()) {
             const std::int64_t before = std::exchange(next, read_from(next));
-            lookout_->looked(next != before);
+            watcher_->looked(next != before);
         }
         return 0;
     }
@@ -96,7 +96,7 @@ private:
 
     OperatorRun& run_;
     TailOptions options_;
-    std::optional<Lookout> lookout_;
+    std::optional<LedgerWatcher> watcher_;
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // see it, and never shown.
 //
 // A person is asked, with the echo switched off; it is on again afterwards, however that ends. From a file or
-// a pipe the whole text is taken, but for one line end. Either way it goes straight into locked memory.
+// a pipe the whole text is taken, except one line end at its end. Either way it goes straight into locked
+// memory.
 //
 // Threads: one reader of standard input.
 #pragma once

@@ -73,7 +73,7 @@ Script script_of(char32_t c) {
     return Script::none;
 }
 
-class Detective {
+class SuspicionFinder {
 public:
     void look_at(std::string_view text) {
         while (!text.empty()) {
@@ -115,15 +115,15 @@ private:
     unsigned scripts_ = 0;
 };
 
-void look_at_all(const Value& value, Detective& detective) {
+void look_at_all(const Value& value, SuspicionFinder& finder) {
     if (value.is_string()) {
-        detective.look_at(value.get_string());
+        finder.look_at(value.get_string());
     } else if (value.is_array()) {
-        for (const Value& one : value.get_array()) look_at_all(one, detective);
+        for (const Value& one : value.get_array()) look_at_all(one, finder);
     } else if (value.is_object()) {
         for (const auto& [name, one] : value.get_object()) {
-            detective.look_at(name);
-            look_at_all(one, detective);
+            finder.look_at(name);
+            look_at_all(one, finder);
         }
     }
 }
@@ -146,9 +146,9 @@ std::vector<CutText> cut_long_texts(Value& value, std::size_t longest) {
 }
 
 Suspicion suspicion_of(const Value& value) {
-    Detective detective;
-    look_at_all(value, detective);
-    return detective.take();
+    SuspicionFinder finder;
+    look_at_all(value, finder);
+    return finder.take();
 }
 
 std::string visible(std::string_view text, const Style& style) {

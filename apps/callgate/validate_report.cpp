@@ -23,7 +23,7 @@ std::string shown_path(std::string_view pointer) {
     return pointer.empty() ? "(root)" : clipped(pointer, kLongestPath);
 }
 
-// The schema says nothing about unknown members, so the reader will look for the rule in vain.
+// The schema says nothing about unknown members, so the reader will not find the rule in it.
 bool refused_by_default(const ValidateReport& report) {
     const Object* root = report.tool ? report.tool->input.schema.if_object() : nullptr;
     if (root == nullptr || root->contains("additionalProperties")) return false;

@@ -165,7 +165,7 @@ private:
     }
 
     Result<int> try_set() {
-        // What is wrong with an existing file is told before anybody types.
+        // Reports what is wrong with an existing file before anybody types.
         Result<Store> store = exists(path_) ? open() : Store();
         if (!store) return tl::unexpected(std::move(store.error()));
         auto value = read_value();

@@ -32,8 +32,8 @@
 
 namespace callgate {
 
-/// superseded: it would not be honoured any more under the rules of now, and another took its place when the
-/// call was made again.
+/// superseded: the current rules would not honour it any more, and another took its place when the call was
+/// made again.
 enum class ApprovalState : std::uint8_t { pending, approved, denied, expired, consumed, revoked, superseded };
 std::string_view to_string(ApprovalState state) noexcept;
 
@@ -133,7 +133,7 @@ public:
     /// more.
     virtual Result<Approval> revoke(std::string_view id, std::string_view by) = 0;
 
-    /// The same call with other arguments: checked and decided anew, as a new approval that already has this
+    /// The same call with other arguments: checked and decided again, as a new approval that already has this
     /// vote. The old one is revoked.
     virtual Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                             Assurance assurance = Assurance::a2,

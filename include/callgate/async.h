@@ -70,8 +70,8 @@ struct Awaited<boost::asio::awaitable<T, Executor>> {
     using Type = T;
 };
 
-/// Hands the call's cancel signal on to a coroutine under way. Belongs to the coroutine's strand, but for
-/// strand() and slot(), which come before.
+/// Hands the call's cancel signal on to a coroutine under way. Belongs to the coroutine's strand, except
+/// strand() and slot(), which are called before the coroutine starts.
 class CancelLink : public std::enable_shared_from_this<CancelLink> {
 public:
     explicit CancelLink(boost::asio::any_io_executor strand) : strand_(std::move(strand)) {}

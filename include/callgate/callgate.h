@@ -1,4 +1,4 @@
-// Everything in one include, but for coroutines (async.h).
+// Everything in one include, except coroutines (async.h).
 #pragma once
 
 #include <callgate/approvals.h>

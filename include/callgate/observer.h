@@ -1,4 +1,4 @@
-// What is told about calls while they happen: audit events, telemetry, log lines, progress.
+// What the runtime reports about calls while they happen: audit events, telemetry, log lines, progress.
 //
 // All of it comes from one transition point, already redacted. Each call gives `start` and then exactly one
 // of `stop` and `exception`; the audit has one terminal event per call; the log has one TOOL_CALL and one
@@ -6,9 +6,9 @@
 // them.
 //
 // Threads: an observer's functions are called on the callers' own threads and on threads that exist for such
-// code, several at once, but for one call one at a time and in order. They may block and may call the
-// runtime: nothing but the caller that is itself being notified waits for them. What they throw is dropped
-// and counted.
+// code: several at once, those of one call one at a time and in order. They may block and may call the
+// runtime: only the caller that is itself being notified waits for them. What they throw is dropped and
+// counted.
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 //                                           cg::param("a"), cg::param("b")));
 //     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
 //
-// A call passes ten stages and ends in exactly one state. Nothing but programming faults ever throws, except
-// from call_or_throw(). A call that does not have to wait never leaves its thread. What never began has not
+// A call passes ten stages and ends in exactly one state. Only programming faults throw, except from
+// call_or_throw(). A call that does not have to wait never leaves its thread. What never began has not
 // happened: a call that is called off or out of time before its tool's own code was entered ends as
 // `cancelled` or `timed_out`, never as `unknown`, and its key is free.
 //
@@ -104,9 +104,9 @@ struct RuntimeOptions {
     /// directory outside `ledger_dir` that stays when that is restored. "", the default: callgate-marks in
     /// $XDG_STATE_HOME, or else in ~/.local/state.
     std::string ledger_mark_dir;
-    bool strict_audit = false;          ///< durable: reads and refusals are on the disk before they are told
+    bool strict_audit = false;  ///< durable: reads and refusals are on the disk before they are answered
     bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
-    /// Durable: who else keeps the audit's signed checkpoints, so that a log that was cut short or made anew
+    /// Durable: who else keeps the audit's signed checkpoints, so that a log that was cut short or rewritten
     /// shows: a file that only grows, best on another machine, or a command that gets each on standard input.
     std::string audit_anchor_file;
     std::vector<std::string> audit_anchor_command;
@@ -114,8 +114,8 @@ struct RuntimeOptions {
     std::chrono::milliseconds disk_hung_after{2'000};  ///< durable: a commit that takes longer: no new claims
     std::size_t ledger_waiting_bytes = 256u << 20;     ///< durable: of what waits to be written; then refused
     bool control_socket = true;  ///< durable: operators' verbs reach this process, over control.sock
-    /// Who besides the ledger's user and root may ask over it: everything but what makes files or takes
-    /// things away.
+    /// Who besides the ledger's user and root may ask over it: everything except what makes files, takes
+    /// things away or changes the audit's key.
     std::vector<std::uint32_t> control_uids;
     std::vector<std::uint32_t> control_gids;
     /// Users whose votes over it count A2 by themselves. Everybody else's count A1, unless they are signed
@@ -265,7 +265,7 @@ public:
     /// Is notified of the calls that begin from now on, and of all that goes on the audit.
     void observe(std::shared_ptr<Observer> observer);
     /// No longer, of calls under way either: nothing is begun after this returns, but what another thread has
-    /// just begun to notify it of may still finish. The runtime lets go of it when the calls that are under
+    /// just begun to notify it of may still finish. The runtime releases it when the calls that are under
     /// way have ended: its destructor may then run on any thread, so keep your own reference if it is slow.
     /// Also for those of RuntimeOptions; one that was attached twice is gone altogether. False: it was not
     /// attached.

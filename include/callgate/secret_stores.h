@@ -65,7 +65,7 @@ public:
     /// Opens every record: whatever is asked for later will be there.
     Result<SecretsFileInfo> check() const;
 
-    /// Seals everything anew under another key. From then on the old one opens nothing, in any process.
+    /// Seals everything again under another key. From then on the old one opens nothing, in any process.
     Result<void> rotate_key(const KeySource& to);
 
 protected:
@@ -114,8 +114,8 @@ struct ExecSecretsOptions {
     explicit ExecSecretsOptions(std::vector<std::string> command_) : command(std::move(command_)) {}
 };
 
-/// Secrets that a program hands out. For each it is started anew, reads {"connector": …, "key": …} and the
-/// end of file from its standard input, and writes the value to its standard output; one line end after it is
+/// Secrets that a program hands out. It is started for each one, reads {"connector": …, "key": …} and the end
+/// of file from its standard input, and writes the value to its standard output; one line end after it is
 /// dropped. Exit code 0: that is the value; 3: there is no such secret; anything else is a failure. What it
 /// writes to standard error goes nowhere.
 ///

@@ -249,7 +249,7 @@ public:
     /// What the body itself cannot do without; registration adds it to the contract. Without actions() it is
     /// asked once, for `call`.
     virtual ScopeSet scopes_required(std::string_view action) const;
-    /// Null for all but actions. run() itself does after_run and before_output; the pipeline does the others.
+    /// Null except for actions. run() itself does after_run and before_output; the pipeline does the others.
     virtual const ActionHooks* hooks() const noexcept { return nullptr; }
 };
 
@@ -274,8 +274,8 @@ public:
     const std::string& version() const noexcept { return version_; }
     Tool& version(std::string what) &;
 
-    // Each returns the tool itself, so that they can follow one another. What a temporary is told moves on
-    // into the result: nothing is copied, and nothing refers to what is gone.
+    // Each returns the tool itself, so that calls can be chained. On a temporary, the tool moves into the
+    // result: nothing is copied, and nothing refers to a temporary that is gone.
     Tool& scopes(ScopeSet all) &;
     Tool& risk(Risk level) &;
     Tool& risk(std::string action, Risk level) &;

@@ -50,8 +50,8 @@ bool is_open(const Approval& approval, ApprovalTime now) noexcept;
 /// Marks it expired if its time has come. True if that changed it.
 bool expire(Approval& approval, ApprovalTime now) noexcept;
 
-/// True: counted. False: the same approver said so before, nothing changed. Otherwise, and then it is
-/// unchanged but for an expiry:
+/// True: counted. False: the same approver said so before, nothing changed. Otherwise it is
+/// unchanged, except that it may have expired:
 ///   denied {reason: approver_missing | self_approval | assurance_too_low | already_decided | superseded |
 ///   too_many_votes}
 ///   approval_denied {reason: already_decided}, approval_expired {reason: expired}
@@ -71,7 +71,7 @@ struct ConsumeRequest {
         : tenant(of_tenant), principal(of_principal), digest(hex_digest), call_id(for_call) {}
 };
 
-/// What consume() would say. Another tenant's approval does not exist. The votes are counted anew: a state
+/// What consume() would say. Another tenant's approval does not exist. The votes are counted again: a state
 /// that they do not bear out is worth nothing.
 ApprovalVerdict judge_use(const Approval& approval, const ConsumeRequest& request, ApprovalTime now) noexcept;
 
@@ -82,7 +82,7 @@ ApprovalVerdict consume(Approval& approval, const ConsumeRequest& request, Appro
 /// approval_expired as for a vote. Who did is in the audit.
 Result<void> revoke(Approval& approval, ApprovalTime now);
 
-/// Whether a request that would be bound like this joins it: under the rules of now it would be honoured.
+/// Whether a request that would be bound like this joins it: the current rules would honour it.
 bool can_join(const Approval& approval, std::string_view binding) noexcept;
 
 /// Another one takes its place: from pending or approved, unused.

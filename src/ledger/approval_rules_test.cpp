@@ -211,7 +211,7 @@ TEST(ApprovalRules, AMessageSaysWhatToDo) {
               "Approval ap-1 has expired. Make the call again to ask anew.");
 }
 
-/// Something that must not work, and what it is told. Whatever happens, nothing may be usable afterwards.
+/// Something that must not work, and the answer it gets. Whatever happens, nothing may be usable afterwards.
 struct Refusal {
     std::string name;
     std::string told;

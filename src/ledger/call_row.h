@@ -48,7 +48,7 @@ struct KeyScope {
 /// What a finished call left behind for replays. Secrets are masked already.
 struct StoredOutcome {
     bool succeeded = false;
-    State state = State::failed;  ///< as the first caller was told
+    State state = State::failed;  ///< as the first caller got it
     std::optional<Error> error;
     ToolResult result;
     std::uint32_t attempts = 0;

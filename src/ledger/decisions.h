@@ -1,7 +1,7 @@
 // What people decide about approvals and unknown outcomes, with the event that goes on the record with it.
 //
 // Whoever takes a decision in, the runtime's own durable or the control socket, does it through these, so
-// that the record reads the same. The event is told only after it is on the record.
+// that the record reads the same. The event is passed on only after it is on the record.
 //
 // Threads: may be called from any thread; all may block.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace callgate::ledger {
 
-/// Told of an event that is on the record. Valid during the call only.
+/// Is notified of an event that is on the record. The event is valid only during the call.
 using EventSink = std::function<void(const AuditEvent&)>;
 
-/// approval.vote or gate.denied. As Ledger::vote; a vote that changes nothing tells nothing.
+/// approval.vote or gate.denied. As Ledger::vote; a vote that changes nothing notifies nobody.
 Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& told);
 
 /// approval.revoked. As Ledger::revoke.

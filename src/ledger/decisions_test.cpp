@@ -12,7 +12,7 @@ namespace {
 using testing::Bench;
 using ::testing::ElementsAre;
 
-struct Told {
+struct NotifiedEvents {
     std::vector<std::string> types;
     std::vector<std::uint64_t> numbers;
     EventSink sink() {
@@ -33,7 +33,7 @@ Vote vote_of(std::string who, bool yes) {
 TEST(Decisions, AVoteIsToldWithItsNumberOnTheRecord) {
     Bench bench;
     bench.ask("a1", base::Uuid{testing::call_id(1)}.to_string());
-    Told told;
+    NotifiedEvents told;
     ASSERT_TRUE(cast_vote(bench.ledger, "a1", vote_of("ada", true), told.sink()));
     EXPECT_THAT(told.types, ElementsAre("approval.vote"));
     EXPECT_THAT(told.numbers, ElementsAre(must(bench.ledger.audit({})).back().sequence));
@@ -42,7 +42,7 @@ TEST(Decisions, AVoteIsToldWithItsNumberOnTheRecord) {
 
 TEST(Decisions, WhatIsNotOnTheRecordIsNotTold) {
     Bench bench;
-    Told told;
+    NotifiedEvents told;
     EXPECT_FALSE(cast_vote(bench.ledger, "a1", vote_of("ada", true), told.sink())) << "there is none";
     bench.ask("a1", "c1");
     EXPECT_FALSE(cast_vote(bench.ledger, "a1", vote_of("agent", true), told.sink())) << "who asked";
@@ -65,7 +65,7 @@ TEST(Decisions, AFindingAboutAnUnknownOutcomeIsItsOutcomeFromThenOn) {
         Bench bench;
         bench.claim(1, "k1");
         bench.settle(1, AttemptEnd::ambiguous);
-        Told told;
+        NotifiedEvents told;
         const auto resolved = resolve_unknown(bench.ledger, base::Uuid{testing::call_id(1)}.to_string(),
                                               applied, "ada", "the outbox says so", told.sink());
         ASSERT_TRUE(resolved) << resolved.error().message;

@@ -141,7 +141,7 @@ struct ConcludeReply : Reply {
 };
 
 struct OpenApprovalRequest {
-    Approval approval;  ///< all but state, votes and times; `lifetime` from now
+    Approval approval;  ///< all except state, votes and times; `lifetime` from now
     std::chrono::milliseconds lifetime{900'000};
     base::Sha256Digest fingerprint{};
     std::vector<AuditEvent> events;  ///< only if a new one is opened
@@ -193,7 +193,7 @@ class ApprovalSink {
 public:
     virtual ~ApprovalSink() = default;
     /// On the ledger's thread, or on a caller's while the ledger is locked: it must be quick, asks the ledger
-    /// nothing but the time, and runs no foreign code.
+    /// only for the time, and runs no foreign code.
     virtual void changed(const ApprovalChange& change) = 0;
 };
 
@@ -218,10 +218,11 @@ public:
     /// thread of its own is asked.
     virtual std::optional<Error> ready_to_record() { return std::nullopt; }
     /// `ended` is woken when the call under the key has ended or is free again, perhaps before `asked` is.
-    /// The reply says whether there is anything to wait for; if not, or on an error, `ended` has been let go.
+    /// The reply says whether there is anything to wait for; if not, or on an error, `ended` has been
+    /// released.
     virtual Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
                             Waiter& asked) = 0;
-    /// Who no longer wants to be woken says so, and is let go. It may be woken once more all the same.
+    /// The waiter no longer wants to be woken, and is released. It may still be woken once more.
     virtual void stop_waiting(const KeyScope& key, const Waiter& waiter) = 0;
 
     /// The approval a call id asked for.

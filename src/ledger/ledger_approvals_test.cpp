@@ -179,7 +179,7 @@ TYPED_TEST(LedgerApprovals, AnApprovalThatWouldNotBeHonouredNowIsSupersededOnThe
     EXPECT_EQ(b.ledger.approval("old")->superseded_by, "new");
     EXPECT_THAT(b.audit_types(),
                 ElementsAre("gate.required", "gate.approved", "approval.superseded", "gate.required"));
-    // Nothing can be done with it any more, and who tries is told what to do.
+    // Nothing can be done with it any more, and whoever tries learns what to do.
     const Error refused = b.approve("old", "carol").error();
     EXPECT_EQ(code_and_reason(refused), "denied/superseded");
     EXPECT_EQ(refused.details.at("superseded_by"), "new");

@@ -30,7 +30,7 @@ struct ClocksReached {
     base::Uptime uptime{};
     base::WallTime machine_began{};  ///< lived(), when the ledger was first opened since the machine began
 
-    /// All but `lived` and `latest`, as the ledger's file keeps it.
+    /// All except `lived` and `latest`, as the ledger's file keeps it.
     std::string text() const;
     /// False: it says nothing that can be read, and nothing is changed.
     bool read(std::string_view text);

@@ -59,7 +59,7 @@ bool needs_probe(const CallRow& row, bool owner_alive) noexcept;
 /// happened.
 Settled give_up(CallRow& row, base::WallTime now) noexcept;
 
-/// What a claim is told after a take-over.
+/// The verdict on a claim after a take-over.
 ClaimVerdict verdict_after_take_over(const CallRow& row) noexcept;
 
 /// What stands under the key of a claim. Where a keyed call was sent and is stale, whoever knew its key then
@@ -91,7 +91,7 @@ struct ClaimDecision {
 /// `dispatch`: pass C3 in the same step, unless a probe has to be asked first.
 ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool dispatch, base::WallTime now);
 
-/// What a claim with this fingerprint would be told now.
+/// The verdict that a claim with this fingerprint would get now.
 ClaimVerdict foresee_claim(const Standing& standing, const base::Sha256Digest& fingerprint);
 
 /// Whether a call is given up as soon as its owner is gone: it may never be sent again, or it has no key

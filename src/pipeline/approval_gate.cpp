@@ -55,7 +55,8 @@ std::string approval_digest(const Call& call, const CallId& asked_by, bool hande
     action.version = call.tool->tool().version();
     action.resolved_targets = {target_text(call)};
     action.effect = call.effect;
-    // Whose and how many votes the rules of now ask for: fewer, or others, are no approval of this call.
+    // How many votes the current rules ask for, and with which assurance: fewer or weaker ones do not
+    // approve this call.
     const std::string decision = fmt::format("{}:{}:{}", to_string(call.answer.gate), call.answer.approvals,
                                              to_string(call.answer.assurance));
     action.decision = decision;

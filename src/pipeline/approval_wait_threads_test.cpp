@@ -168,7 +168,7 @@ TEST(ApprovalWaitThreads, ListenersComeAndGoWhileApprovalsChange) {
     for (const auto& [id, whats] : seen) EXPECT_EQ(whats, order) << id;
 }
 
-// Counts what it is told, also of calls that several threads make, while it is attached and taken away.
+// Counts the calls it is notified of; several threads make them while it is attached and taken away.
 struct CountingObserver final : Observer {
     void on_telemetry(const TelemetryEvent& event) override {
         if (event.name == TelemetryEvent::Name::start) ++starts;
@@ -198,7 +198,7 @@ TEST(ObserverThreads, ComeAndGoWhileCallsRun) {
     over = true;
     for (auto& one : callers) one.join();
     for (const auto& one : gone) {
-        while (!one.expired()) std::this_thread::yield();  // a thread of the pool lets go of its call last
+        while (!one.expired()) std::this_thread::yield();  // a thread of the pool releases its call last
     }
 }
 

@@ -383,7 +383,7 @@ void ApprovalWatch::time_has_come(const std::string& id) {
     if (closed_ || found == tracked_.end()) return;
     if (!seen) {
         tracked_.erase(found);
-        // Whether it has expired nobody can say; those who wait for it are told that much.
+        // Nobody can say whether it has expired; those who wait for it get that error.
         const auto [first, last] = waits_.equal_range(id);
         std::vector<std::shared_ptr<Wait>> over;
         for (auto one = first; one != last; ++one) over.push_back(one->second);

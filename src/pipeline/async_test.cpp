@@ -214,7 +214,7 @@ TEST(Async, ACoroutineThatNeverEndsGoesWithTheRuntime) {
     EXPECT_EQ(ended.get_future().get().error()->code, ErrorCode::cancelled);
 }
 
-// Notices and stop requests of a coroutine may be let go of after the runtime.
+// Notices and stop requests of a coroutine may be released after the runtime.
 TEST(Async, AnExecutorMayBeHeldLongerThanItsRuntime) {
     auto runtime = std::make_unique<Runtime>();
     const auto executor = executor_of(*runtime);

@@ -54,7 +54,7 @@ public:
     void finish(ToolReturn answer) override { state_->finish(std::move(answer)); }
     IoHost& io() override {
         if (!state_->keeps_lent_thread()) return *io_;
-        state_->finish(ToolReturn(tl::unexpected(would_block())));  // before who unwinds lets go of this
+        state_->finish(ToolReturn(tl::unexpected(would_block())));  // before unwinding releases this
         throw would_block();
     }
 

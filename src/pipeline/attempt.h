@@ -126,8 +126,8 @@ private:
     Answer answer_ CALLGATE_GUARDED_BY(mutex_);
 };
 
-/// Begins an errand in the way the tool runs: inline ones have answered when this returns. The call's
-/// `attempt` is set. An error means that it could not begin.
+/// Begins an attempt of this kind in the way the tool runs: an inline one has answered when this returns. The
+/// call's `attempt` is set. An error means that it could not begin.
 std::optional<Error> begin(Call& call, AttemptKind kind, std::uint32_t number, std::string probed_call = {});
 
 /// Gives up on what runs, or was about to run, for the call. True: its code was entered.

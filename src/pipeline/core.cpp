@@ -40,7 +40,7 @@ ledger::OwnerId register_with(ledger::Ledger& ledger) {
     return ledger::register_owner(ledger).value_or(0);
 }
 
-// Never refused either: what happened has to be told. As many as block at once.
+// Never refused either: what happened has to be reported. As many threads as block at once.
 pipeline::WorkerPool::Options host_options(const RuntimeOptions& options) {
     pipeline::WorkerPool::Options host;
     host.threads = std::max<std::size_t>(1, options.callback_threads);

@@ -80,7 +80,7 @@ public:
     /// For all other foreign code that has no thread of its caller's to run on: observers, `done`, progress
     /// functions, hooks.
     pipeline::WorkerPool host;
-    /// For stop callbacks: what is to stop is told although others' callbacks block.
+    /// For stop callbacks: a stop request arrives although others' callbacks block.
     pipeline::WorkerPool stops;
     /// What hosts are to be notified of that belongs to no call under way.
     pipeline::Notices notices;
@@ -238,7 +238,7 @@ public:
     LentThread(const LentThread&) = delete;
     LentThread& operator=(const LentThread&) = delete;
 
-    /// Nobody is left to run what this thread waits for on that executor, as far as can be told.
+    /// Nobody is left to run what this thread waits for on that executor, as far as is known.
     bool was_last() const noexcept { return last_; }
 
 private:

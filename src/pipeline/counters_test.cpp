@@ -174,12 +174,12 @@ RuntimeStats leave() {
 }
 
 /// Two programs on one ledger; the first, whose tool does not answer, dies.
-struct Heirs {
+struct CountedSuccessors {
     TestRuntime first;
     TestRuntime second{{}, first.ledger, first.clock};
     std::shared_ptr<DeferredBody> body = std::make_shared<DeferredBody>();
 
-    explicit Heirs(EffectClass effect) {
+    explicit CountedSuccessors(EffectClass effect) {
         const auto unknown = [](std::string_view, const Object&, CallContext&) { return Reconciliation(); };
         Tool slow(any("t"), body);
         Tool quick = writes();
@@ -201,20 +201,20 @@ struct Heirs {
 };
 
 RuntimeStats take_over() {
-    Heirs heirs(EffectClass::keyed);
-    const Ended again = heirs.second.start("t", {}, with_key("k"));
-    heirs.body->take()->finish(ToolResult(Value(1)));
-    heirs.second.calm();
-    heirs.sent->finish(ToolResult(Value(2)));
-    heirs.first.calm();
-    return heirs.first->stats();
+    CountedSuccessors successors(EffectClass::keyed);
+    const Ended again = successors.second.start("t", {}, with_key("k"));
+    successors.body->take()->finish(ToolResult(Value(1)));
+    successors.second.calm();
+    successors.sent->finish(ToolResult(Value(2)));
+    successors.first.calm();
+    return successors.first->stats();
 }
 
 RuntimeStats probe() {
-    Heirs heirs(EffectClass::verify);
-    (void)heirs.second->call("t", {}, with_key("k"));
-    RuntimeStats stats = heirs.second->stats();
-    heirs.sent->finish(ToolResult(Value(2)));
+    CountedSuccessors successors(EffectClass::verify);
+    (void)successors.second->call("t", {}, with_key("k"));
+    RuntimeStats stats = successors.second->stats();
+    successors.sent->finish(ToolResult(Value(2)));
     return stats;
 }
 

@@ -123,7 +123,7 @@ TEST_WITH_EITHER_LEDGER(SchemaDefaults, AreSaidOrLeftOutUnderOneKey) {
     EXPECT_EQ(entered, 1);
 }
 
-// Keys of before.
+// Keys that were recorded before defaults were filled in.
 
 TEST_WITH_EITHER_LEDGER(KeysWithoutDefaults, AreAnsweredFromTheRecord) {
     TestRuntime node;

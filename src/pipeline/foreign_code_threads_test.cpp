@@ -117,7 +117,7 @@ TEST(ForeignCode, AToolIsToldToStopWhileOthersCallbacksBlock) {
     runtime.start(CallRequest("quick"), {}, [&](Outcome) { gate.pass(); });
     has_started.set_value();
     gate.wait_for_arrival();
-    do {  // on a busy machine its time may be over before it begins, and then nobody has to be told
+    do {  // on a busy machine its time may be over before it begins, and then nobody has to stop
         EXPECT_EQ(runtime.call("obeys").error()->code, ErrorCode::timed_out);
     } while (!entered);
     told.get_future().wait();
@@ -179,7 +179,7 @@ TEST_WITH_EITHER_LEDGER(ForeignCode, ProgressThatNobodyTakesIsMergedAndTheLastIs
 }
 
 /// One line for each thing it is notified of.
-class OrderObserver final : public Observer {
+class SequenceObserver final : public Observer {
 public:
     void on_telemetry(const TelemetryEvent& event) override { add(std::string(to_string(event.name))); }
     void on_progress(const Progress& progress) override {
@@ -198,7 +198,7 @@ public:
 TEST_WITH_EITHER_LEDGER(ForeignCode, OfOneCallComesInOrderWhicheverThreadsItEndsOn) {
     for (int round = 0; round < 50; ++round) {
         TestRuntime node;
-        const auto observer = std::make_shared<OrderObserver>();
+        const auto observer = std::make_shared<SequenceObserver>();
         node->observe(observer);
         ASSERT_TRUE(node->tools().add(pooled("work", [](const Object&, CallContext& context) -> ToolReturn {
             context.progress("one");

@@ -171,7 +171,7 @@ TEST(Inside, AnAwaitedCallEndsWithTheOneThatAwaitsIt) {
     stop.request_stop();
     EXPECT_EQ(ended.get_future().get().state(), State::cancelled);
     const auto inner = body->take();
-    while (!inner->context().cancelled()) std::this_thread::yield();  // it is told, if a moment later
+    while (!inner->context().cancelled()) std::this_thread::yield();  // it is notified, if a moment later
 }
 
 // Blocking on a thread that is needed.

@@ -30,7 +30,7 @@ public:
     /// for (lent).
     bool run_one();
     bool lent() const noexcept { return own_ == nullptr; }
-    /// Of the lent executor, as far as that can be told.
+    /// Of the lent executor, as far as that is known.
     bool on_lent_thread() const noexcept;
     /// How many there are: of a thread pool; one, as far as is known, of anything else.
     std::size_t lent_threads() const noexcept;

@@ -22,7 +22,7 @@ bool accepted(const ledger::Reply&) {
     return false;  // it was projected when the call ended
 }
 
-// Something that the ledger is told and nobody waits for. It keeps itself until the ledger has answered.
+// A request to the ledger that nobody waits for. It keeps itself alive until the ledger has answered.
 template <class Answer>
 class Afterwards final : public ledger::Waiter,
                          public PoolTask,

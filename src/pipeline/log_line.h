@@ -28,8 +28,8 @@ inline constexpr std::size_t kLogMessageCharacters = 1'000;  ///< then "..."
 inline constexpr std::size_t kLogNameCharacters = 128;       ///< then "..."
 inline constexpr std::size_t kLogStackBytes = 12'000;        ///< then "..."
 
-/// Arguments in Python's notation. Those that are no object were refused: of them only kind and size are
-/// told, since nothing in them can be masked by name.
+/// Arguments in Python's notation. Those that are no object were refused: the line gives only their kind and
+/// size, since nothing in them can be masked by name.
 [[gnu::hot]] void tool_call_line(LineText& out, std::string_view tool, const Value& arguments,
                                  const redact::Redactor& redactor);
 

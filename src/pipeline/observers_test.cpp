@@ -82,7 +82,7 @@ TEST_WITH_EITHER_LEDGER(Unobserve, LetsGoOfItWhenTheCallsUnderWayHaveEnded) {
     body->take()->finish(ToolResult(Value(1)));
     node.calm();
     EXPECT_TRUE(*ended);
-    while (!alive.expired()) std::this_thread::yield();  // a thread of the pool lets go of the call last
+    while (!alive.expired()) std::this_thread::yield();  // a thread of the pool releases the call last
 }
 
 TEST(Unobserve, LeavesNothingBehindInMemoryThatIsUsedAgain) {

@@ -9,7 +9,7 @@
 //    7 claim       on the record, before anything happens; uses up the approval
 //    8 dispatch    the tool runs: deadline, cancel, retries
 //    9 shape       the result: schema, secrets masked, size
-//   10 settle      the outcome on the record, and everybody is told
+//   10 settle      the outcome on the record, and everybody is notified
 //
 // A stage says next, pending, asked or end. After `end`, shape is left out and settle ends the call; nothing
 // else does.

@@ -50,7 +50,7 @@ base::CallFacts facts_of(const Call& call) {
 }
 
 // The arguments as they came, for those who look before they are checked. Of text that is no JSON only the
-// size is told: nothing in it can be masked by name.
+// size is given: nothing in it can be masked by name.
 Value raw_arguments(const Call& call) {
     if (call.arguments) return *call.arguments;
     const Args& args = call.request.arguments;

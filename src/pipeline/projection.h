@@ -29,7 +29,7 @@ void project_audit(Runtime::Core& core, const AuditEvent& event);
 void project_late_audit(Call& call, const AuditEvent& event);
 
 /// The events of a claim, a dispatch or a settlement that the ledger has taken: they get their numbers, from
-/// `first` on, and the observers are told.
+/// `first` on, and the observers are notified.
 void project_claim_events(Call& call, std::uint64_t first);
 
 /// An event about this call, which it borrows its texts from.

@@ -49,7 +49,7 @@ Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args argu
                                                   std::string_view reason) {
     const auto approval = core_->ledger().approval(id);
     if (!approval) return approval;
-    // Other arguments are another call: checked and decided anew, in the requester's name.
+    // Other arguments are another call: checked and decided again, in the requester's name.
     Request request;
     request.tool = approval->tool;
     request.action = approval->action;

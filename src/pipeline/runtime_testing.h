@@ -39,7 +39,7 @@ inline std::string reason_of(const Outcome& outcome) {
     return reason == nullptr ? "" : std::string(reason->as_string());
 }
 
-/// Keeps what it is told.
+/// Keeps what it is notified of.
 class Recorder final : public Observer {
 public:
     struct Line {
@@ -129,7 +129,7 @@ public:
         waiting_.erase(waiting_.begin());
         return first;
     }
-    /// Lets go of the attempts that wait: there will be no answer.
+    /// Releases the attempts that wait: there will be no answer.
     void forget() {
         std::vector<std::shared_ptr<Attempt>> gone;  // after the lock: what ends now may begin something else
         const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Stage 10, settle: the outcome goes on the record, and then everybody is told: telemetry, log, observers,
-// health, limits.
+// Stage 10, settle: the outcome goes on the record, and then everybody is notified: telemetry, log,
+// observers, health, limits.
 //
 // The only place where a call ends.
 #pragma once

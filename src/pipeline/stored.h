@@ -18,7 +18,7 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call);
 Step replay_row(Call& call, const ledger::CallRow& row, const std::optional<Error>& unreadable);
 
 /// An answer that came after the call had been given up: it settles the outcome if that was unknown, and the
-/// observers are told once it is on the record.
+/// observers are notified once it is on the record.
 void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolReturn answer);
 
 }  // namespace callgate::pipeline

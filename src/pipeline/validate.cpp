@@ -39,7 +39,7 @@ Step invalid(Call& call, const Value& value) {
         errors.emplace_back(violation.message);
         places.emplace_back(Object{{"path", violation.instance_path}, {"keyword", violation.keyword}});
     }
-    // A model is told enough to mend the call, and not more than it can read.
+    // A model gets enough to mend the call, and not more than it can read.
     constexpr std::size_t kMaxMessage = 2'000;
     if (message.size() > kMaxMessage)
         message = std::string(base::truncate_to_bytes(message, kMaxMessage)) + "...";

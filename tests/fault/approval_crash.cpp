@@ -57,8 +57,8 @@ struct Options {
     std::string directory = "/dev/shm";
 };
 
-/// Told of an order: what `call_id` is, is said by `state`.
-enum class Told : std::uint32_t { approval_opened = 1'000, voted = 1'001, outcome = 1'002 };
+/// What is reported of an order: what `call_id` is, is said by `state`.
+enum class Reported : std::uint32_t { approval_opened = 1'000, voted = 1'001, outcome = 1'002 };
 
 [[noreturn]] void give_up(Board& board, const std::string& why) {
     board.report(why);
@@ -147,7 +147,7 @@ private:
         context.idempotency_key = name_of(order);
         const Outcome outcome = runtime_->call("pay", {{"order", order}}, std::move(context));
         if (outcome.state() == State::needs_approval) {
-            tell_of(Told::approval_opened, order, bytes_of(outcome.approval_id()), false);
+            tell_of(Reported::approval_opened, order, bytes_of(outcome.approval_id()), false);
             return false;
         }
         switch (outcome.state()) {
@@ -159,7 +159,7 @@ private:
                 give_up(board_, fmt::format("{} ended as {}: {}", name_of(order), to_string(outcome.state()),
                                             outcome.error() != nullptr ? outcome.error()->message : ""));
         }
-        tell_of(Told::outcome, order, {}, outcome.ok());
+        tell_of(Reported::outcome, order, {}, outcome.ok());
         return true;
     }
 
@@ -171,11 +171,11 @@ private:
         }
         const Approval& one = open[rng.below(open.size())];
         if (runtime_->approvals().approve(one.id, "olga"))
-            tell_of(Told::voted, one.arguments.at("order").to_number<std::uint64_t>(), bytes_of(one.id),
+            tell_of(Reported::voted, one.arguments.at("order").to_number<std::uint64_t>(), bytes_of(one.id),
                     true);
     }
 
-    void tell_of(Told what, std::uint64_t order, const CallId& id, bool succeeded) {
+    void tell_of(Reported what, std::uint64_t order, const CallId& id, bool succeeded) {
         Record record;
         record.kind = Record::Kind::told;
         record.state = static_cast<std::uint32_t>(what);
@@ -245,13 +245,13 @@ Found judge(const std::string& directory, const std::vector<Record>& records) {
                 wrong(found.unapproved, "Call " + call + " ran without an approval.");
             continue;
         }
-        const auto what = static_cast<Told>(record.state);
-        if (what == Told::outcome) continue;
+        const auto what = static_cast<Reported>(record.state);
+        if (what == Reported::outcome) continue;
         const std::string id = base::Uuid{record.call_id}.to_string();
         const auto known = approvals.find(id);
         if (known == approvals.end()) {
             wrong(found.lost, "Approval " + id + " was told of, and is gone.");
-        } else if (what == Told::voted && known->second.votes.empty()) {
+        } else if (what == Reported::voted && known->second.votes.empty()) {
             wrong(found.lost, "A vote on approval " + id + " was told of, and is gone.");
         }
     }

@@ -28,7 +28,7 @@ public:
     void skip(std::size_t bytes) noexcept { at_ += bytes; }
     const ScanFault& told() const noexcept { return fault_; }
 
-    /// Always false. The first fault is the one that is told.
+    /// Always false. The scan ends with its first fault, which told() gives.
     bool fault(const char* what) noexcept {
         fault_ = {what, at_};
         return false;

@@ -41,7 +41,7 @@ void append_number(std::string& out, std::uint64_t value) {
 
 }  // namespace
 
-/// Puts the members down in the order they are told in, which must be that of their names.
+/// Writes the members in the order of its calls, which must be that of their names.
 class DraftWriter {
 public:
     DraftWriter() {

@@ -52,8 +52,8 @@ using Salt = std::array<std::uint8_t, 16>;
 /// What an event holds of a payload.
 base::Sha256Digest commit_to(base::Sha256& hasher, const Salt& salt, std::string_view payload);
 
-/// An event's canonical text but for its place, so that whoever tells of it can write it down before anybody
-/// knows what comes first.
+/// An event's canonical text except for its place, so that its author can write it before anybody knows which
+/// event comes first.
 class EventDraft {
 public:
     std::string at(const EventPlace& place) const;

@@ -10,7 +10,7 @@ enum class Kind : std::uint8_t { text, number, id, commits };
 struct MemberRow {
     std::string_view name;
     Kind kind = Kind::text;
-    std::uint64_t least = 0;  ///< numbers: what is smaller is told by leaving it out, or never
+    std::uint64_t least = 0;  ///< numbers: a smaller one is left out, or never occurs
     bool required = false;    ///< and, if it is a text, UTF-8
 };
 

@@ -102,7 +102,7 @@ bool read_payloads(CanonicalScan& scan, std::vector<StoredPayload>& payloads) {
     return scan.take('}') || scan.fault("a comma or } was expected");
 }
 
-/// The checkpoints, each told when the events it covers have been; a page of them at a time.
+/// The checkpoints, each visited after the events it covers; a page of them at a time.
 class Checkpoints {
 public:
     explicit Checkpoints(AuditReader& reader) : reader_(reader) {}
@@ -136,7 +136,7 @@ public:
             if (note && note->checkpoint.size >= size) return;
         }
     }
-    /// So many events were told.
+    /// So many events were visited.
     void set_told(std::uint64_t size) { told_ = size; }
     const std::optional<Error>& error() const noexcept { return error_; }
 

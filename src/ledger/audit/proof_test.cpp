@@ -29,7 +29,7 @@ TEST(AuditProof, ShowsThatAnEventIsInTheLog) {
             const Sha256Digest& hash = log.stored.all_rows()[sequence - 1].hash;
             EXPECT_TRUE(verify_inclusion(hash, sequence, size, *path, log.roots[size]))
                 << sequence << " of " << size;
-            // Nothing but the truth passes.
+            // Only the truth passes.
             EXPECT_FALSE(verify_inclusion(log.roots[1], sequence, size, *path, log.roots[size]));
             EXPECT_FALSE(verify_inclusion(hash, sequence, size, *path, log.roots[size - 1]));
             EXPECT_FALSE(verify_inclusion(hash, sequence == 1 ? size + 1 : sequence - 1, size, *path,

@@ -52,8 +52,8 @@ public:
     /// place of the last; 0 at first. There may be millions.
     virtual Result<std::vector<std::string>> checkpoints(std::uint64_t& place, std::size_t limit) = 0;
     virtual Result<std::optional<std::string>> latest_checkpoint() = 0;
-    /// Where the log goes on, if its beginning was archived: what stands before is in segments, and none of
-    /// it is told here.
+    /// Where the log goes on, if its beginning was archived: the events before are in segments, and this
+    /// reader gives none of them.
     virtual Result<std::optional<SignedHead>> archived() { return std::optional<SignedHead>(); }
 };
 

@@ -44,7 +44,7 @@ class Frontier {
 public:
     std::uint64_t size() const noexcept { return size_; }
 
-    /// One more leaf. `completed(node)` is told of every subtree that it completes, leaves not.
+    /// One more leaf. Calls `completed(node)` for every subtree that it completes, not for the leaf.
     template <class Completed>
     void push_leaf(base::Sha256& hasher, const Sha256Digest& leaf, Completed completed) {
         push(hasher, 0, leaf, completed);

@@ -5,14 +5,14 @@
 //   - events against their own form, their numbers (1, 2, …), the chain of hashes, and payloads against the
 //     commitments in the events; erased payloads are counted, they are no fault;
 //   - the tree's root and the signature of every checkpoint, by the key that the log says is in force, and
-//   those
-//     against the pinned keys. Without pinned keys the log's own are believed, and the report says so;
-//   - the log against what a witness saw of it. Without a witness two things cannot be found: that the whole
-//     log was made anew by who holds the key, and that its end was cut off. The verdict is then
+//     those keys against the pinned ones. Without pinned keys the log's own are believed, and the report says
+//     so;
+//   - the log against what a witness saw of it. Without a witness two things cannot be found: that whoever
+//     holds the key wrote the whole log again, and that its end was cut off. The verdict is then
 //     `unwitnessed`, never `intact`.
 //
-// Told, but no fault: events after the last checkpoint (they are chained, but whoever can write the log could
-// have made them), wall clocks that went back, calls that were begun and have no end.
+// Reported, but no fault: events after the last checkpoint (they are chained, but whoever can write the log
+// could have made them), wall clocks that went back, calls that were begun and have no end.
 //
 // Threads: a verifier belongs to one thread.
 #pragma once

@@ -42,7 +42,7 @@ Value shown(const Approval& approval, const VerbRequest& asked) {
             {"your_assurance", to_string(assurance_of(asked.user.uid, asked.operations.operator_uids()))}};
 }
 
-// Counts are of one owner's life, and the next one begins anew.
+// An owner counts from its own start, so the count alone would repeat under the next one.
 std::string version_of(VerbRequest& asked) {
     return fmt::format("{}-{}", asked.incarnation, asked.operations.approvals_version());
 }

@@ -29,7 +29,7 @@ tl::unexpected<Error> no_such_event(std::uint64_t sequence) {
                 {{"reason", "not_found"}, {"sequence", sequence}});
 }
 
-// Whoever asks for what is not here any more is told where it is.
+// Says where to find an event that is not here any more.
 std::optional<Error> if_archived(AuditReader& reader, std::uint64_t sequence) {
     const auto head = reader.archived();
     if (!head || !*head) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Error> if_archived(AuditReader& reader, std::uint64_t sequence) {
         {{"reason", "archived"}, {"sequence", sequence}, {"archived", note->checkpoint.size}});
 }
 
-// An event that cannot be read is told with its bytes: somebody looks for a reason.
+// An event that cannot be read is listed all the same, with the reason.
 Object event_json(const AuditRow& row, std::span<const StoredPayload> payloads) {
     auto event = read_event(row.bytes, payloads);
     if (!event)

@@ -30,7 +30,7 @@ Result<Value> list_calls(VerbRequest& asked) {
     return Value{{"calls", std::move(rows)}, {"next", std::move(next)}};
 }
 
-// A call that waits for an approval has no row yet: whoever looks for it is told where it stands.
+// A call that waits for an approval has no row yet: whoever looks for it learns where it stands.
 tl::unexpected<Error> no_such_call(VerbRequest& asked, const std::string& id) {
     CALLGATE_TRY_ASSIGN(const auto found, approval_of_call(asked.ledger, id));
     if (!found) return no_such("call", id);

@@ -25,8 +25,8 @@ public:
     /// serves it who is neither root, nor this user, nor whose directory it is.
     static Result<ControlClient> connect(const std::string& directory);
 
-    /// The result of one verb. `request` without "v". Progress is told as it comes; when `progress` says
-    /// stop, the connection is closed, which calls the work off: cancelled. Where nothing comes for
+    /// The result of one verb. `request` without "v". Progress is reported as it comes; when `progress`
+    /// says stop, the connection is closed, which calls the work off: cancelled. Where nothing comes for
     /// `patience` (0: as long as it takes): timed_out {reason: no_answer}. Where the owner goes away:
     /// transport {reason: connection_lost}; whether a decision was recorded is then not known.
     Result<Value> ask(Object request, const Meanwhile& meanwhile = {},
@@ -37,7 +37,7 @@ public:
 private:
     ControlClient(os::Fd fd, pid_t owner) : fd_(std::move(fd)), owner_(owner) {}
 
-    /// What was told last.
+    /// The progress reported last.
     struct Counts {
         std::uint64_t done = 0;
         std::uint64_t total = 0;

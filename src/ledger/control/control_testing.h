@@ -1,5 +1,5 @@
-// For tests of the control socket: the operators' side of a ledger in memory, and a verb that waits to be
-// told.
+// For tests of the control socket: the operators' side of a ledger in memory, with a check that a test can
+// make wait.
 #pragma once
 
 #include <algorithm>

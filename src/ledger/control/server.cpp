@@ -451,8 +451,8 @@ void ControlServer::drop_late_ones() {
     }
 }
 
-// Work that runs is called off, and answered. Everybody else is told, so that they know that nothing of
-// theirs was begun and can ask the next owner.
+// Work that runs is called off, and answered. Connections that wait for nothing are notified, so that they know
+// that nothing of theirs was begun and can ask the next owner.
 void ControlServer::say_goodbye() {
     const std::string goodbye = framed(bad_answer(ending()));
     for (auto& [id, connection] : connections_) {

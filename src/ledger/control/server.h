@@ -37,7 +37,7 @@ namespace callgate::ledger {
 
 struct ControlOptions {
     std::string directory;    ///< the ledger's; whoever starts this holds its lock
-    std::vector<uid_t> uids;  ///< who else may ask: all but what makes files or touches keys
+    std::vector<uid_t> uids;  ///< who else may ask the verbs for everyone (verbs.h)
     std::vector<gid_t> gids;
     mode_t permissions = 0600;  ///< of the socket; others reach it only if this and the directory let them
     std::size_t max_connections = 64;

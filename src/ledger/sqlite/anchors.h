@@ -2,8 +2,8 @@
 // them.
 //
 // Only the newest matters: while a witness is slow, the ones between are passed over. What a witness did not
-// take is tried again with the next, or after a while. Where they stand is told, so that an operator sees a
-// witness that has fallen behind.
+// take is tried again with the next, or after a while. standing() says how far they have come, so that an
+// operator sees a witness that has fallen behind.
 //
 // Threads: may be used from any thread; has one of its own.
 #pragma once

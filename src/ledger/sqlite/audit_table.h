@@ -63,7 +63,7 @@ public:
     /// How many, as of when this was made.
     std::uint64_t archived_events() const noexcept { return segment_ ? segment_->last : 0; }
 
-    /// Payloads are told as they are stored, from now on.
+    /// From now on, payloads() gives payloads as they are stored.
     void keep_sealed() noexcept { sealed_ = true; }
     /// Lives as long as this does: what is archived meanwhile must not go before.
     void hold(std::shared_ptr<const void> token) { held_ = std::move(token); }

@@ -54,9 +54,9 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
     return copied;
 }
 
-// SQLite begins a copy anew whenever it finds that another connection has written to its source. So it is
-// made in one read transaction, for which the source does not change. Until that ends, the log cannot be
-// begun anew and grows by what is written meanwhile: for as long as it takes to read the file once.
+// SQLite begins a copy again whenever it finds that another connection has written to its source. So the copy
+// is made in one read transaction, for which the source does not change. Until that ends, the log cannot
+// begin again and grows by what is written meanwhile: for as long as it takes to read the file once.
 Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
     CALLGATE_TRY_ASSIGN(auto from, engine_->open_reader());
     CALLGATE_TRY(from.execute("BEGIN; SELECT count(*) FROM meta"));

@@ -1,8 +1,8 @@
 // Calls, attempts, outcomes and tombstones in the ledger's file.
 //
-// What a request does to a row is decided by state_machine.h; the statements here store it. Each carries the
-// condition under which its rule may pass (C1 to C5) once more, so that no row is changed that is not as it
-// was when the rule was asked: zero rows changed is told, and never taken for done.
+// What a request does to a row is decided by state_machine.h; the statements here store it. Each repeats the
+// condition under which its rule may pass (C1 to C5), so that it changes a row only if the row is still as
+// the rule saw it. Zero changed rows are reported, and never taken for success.
 //
 // Outcomes and arguments are sealed.
 //

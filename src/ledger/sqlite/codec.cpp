@@ -13,7 +13,7 @@ namespace callgate::ledger {
 
 namespace {
 
-// Nothing but what this program wrote is read here, and it was held to its limits when it came in.
+// Only what this program wrote is read here, and it was held to its limits when it came in.
 json::ParseLimits any_size() {
     constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
     return {kAny, 1'000, kAny};

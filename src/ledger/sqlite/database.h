@@ -35,8 +35,8 @@ public:
     Statement(const Statement&) = delete;
     Statement& operator=(const Statement&) = delete;
 
-    /// Parameters from 1; what they refer to must live until the next reset(). Faults of ours abort; what is
-    /// too large is told by the next step().
+    /// Parameters from 1; what they refer to must live until the next reset(). Faults of ours abort; the
+    /// next step() reports a value that is too large.
     Statement& bind(int index, std::int64_t value);
     Statement& bind(int index, std::string_view text);
     Statement& bind_blob(int index, std::string_view bytes);

@@ -32,7 +32,7 @@ private:
     std::counting_semaphore<> woken_{0};
 };
 
-/// Keeps the ledger's own thread until it is let go.
+/// Blocks the ledger's own thread until a test releases it.
 class Holding final : public Waiter {
 public:
     void wake() override {

@@ -149,7 +149,7 @@ Result<void> SqliteLedger::Engine::establish_identity() {
                         fresh ? AuditPlace(empty_head(chain_id_)) : audit_place(database, chain_id_));
     Tally tally(*key, chain_id_);
     CALLGATE_TRY(tally.load(database, end));
-    // Who restores is told by its check what is wrong.
+    // A restore reports by its own check what is wrong.
     if (!tally.notes_add_up() && !options.to_restore) return notes_changed();
     recovery.unclean = !fresh && *clean == 0;
     boots_ = static_cast<std::uint64_t>(*boots) + 1;

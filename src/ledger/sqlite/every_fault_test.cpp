@@ -188,21 +188,21 @@ std::vector<ScriptStep> script() {
     return steps;
 }
 
-struct Told {
+struct RecordedAnswer {
     const ScriptStep* step;
     Answer answer;
 };
 
-std::vector<Told> play(DurableLedger& durable, const std::vector<ScriptStep>& steps) {
-    std::vector<Told> told;
+std::vector<RecordedAnswer> play(DurableLedger& durable, const std::vector<ScriptStep>& steps) {
+    std::vector<RecordedAnswer> told;
     if (durable.open()) return told;
     for (const ScriptStep& step : steps) told.push_back({&step, step.act(durable)});
     durable.close();
     return told;
 }
 
-/// Opened again without faults, everything is as it was told, nothing is stuck, and work goes on.
-void expect_as_told(DurableLedger& durable, const std::vector<Told>& told) {
+/// Opened again without faults, everything is as it was answered, nothing is stuck, and work goes on.
+void expect_as_told(DurableLedger& durable, const std::vector<RecordedAnswer>& told) {
     const auto refused = durable.open(false);
     ASSERT_FALSE(refused) << refused->message;
     ASSERT_EQ(faults_of(*durable.ledger), "");
@@ -214,7 +214,7 @@ void expect_as_told(DurableLedger& durable, const std::vector<Told>& told) {
             EXPECT_TRUE(holds) << step->name << " was answered, and is gone";
         }
         // A read that was taken goes with any later commit, and so does how a call ended that had been sent;
-        // all else is there only if somebody was told so.
+        // everything else is there only if the answer said so.
         const bool may_come_later = step->name == "read" || step->name.starts_with("settle") ||
                                     step->name.starts_with("adopt and conclude");
         if (answer == Answer::refused && !may_come_later) {

@@ -123,7 +123,7 @@ Result<void> check_private(os::FileOps& files, const std::string& directory) {
 // Looked at before it is opened: opening a pipe would wait for who is at its other end.
 Result<void> check_kind(os::FileOps& files, const std::string& file) {
     const auto info = files.stat(file);
-    if (!info || info->kind == os::FileKind::regular) return {};  // what is not there is told by who opens it
+    if (!info || info->kind == os::FileKind::regular) return {};  // opening it reports a missing one
     return fail(ErrorCode::ledger_unavailable,
                 fmt::format("The ledger's mark '{}' is not a file. Move it away; the ledger is then called "
                             "moved, and `callgate ledger restore --moved` accepts it.",

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A disk that hangs while one claim is written, and is known to.
-struct HungDesk : DurableLedger {
+struct LedgerOnHungDisk : DurableLedger {
     void hang() {
         vfs.stop();
         ASSERT_EQ(ledger->claim(request(90, "hangs"), hanging, turn), Io::pending);
@@ -29,7 +29,7 @@ struct HungDesk : DurableLedger {
 };
 
 TEST(HungDisk, NothingNewIsBegunUntilItGoesOn) {
-    HungDesk durable;
+    LedgerOnHungDisk durable;
     ASSERT_FALSE(durable.open());
     durable.hang();
     ClaimReply refused;
@@ -48,7 +48,7 @@ TEST(HungDisk, NothingNewIsBegunUntilItGoesOn) {
 }
 
 TEST(HungDisk, HowCallsHaveEndedIsTakenAndWrittenWhenItGoesOn) {
-    HungDesk durable;
+    LedgerOnHungDisk durable;
     ASSERT_FALSE(durable.open());
     ASSERT_EQ(durable.claim(durable.request(1, "k")).verdict, ClaimVerdict::claimed);
     durable.hang();
@@ -68,7 +68,7 @@ TEST(HungDisk, HowCallsHaveEndedIsTakenAndWrittenWhenItGoesOn) {
 }
 
 TEST(HungDisk, WhoOnlyReadsIsAnswered) {
-    HungDesk durable;
+    LedgerOnHungDisk durable;
     ASSERT_FALSE(durable.open());
     ASSERT_EQ(durable.claim(durable.request(1, "k")).verdict, ClaimVerdict::claimed);
     durable.hang();

@@ -38,8 +38,8 @@ int told(int code) noexcept {
     return no_room ? SQLITE_FULL : code;
 }
 
-/// What cannot be written stays, and is written before anything that comes later: SQLite was told that it is
-/// written, and may be told of the failure in a call after which it goes on.
+/// What cannot be written stays, and is written before anything that comes later: SQLite takes it for written
+/// already, and may learn of the failure in a call after which it goes on.
 int write_gathered(Log& log) {
     if (log.count == 0) return SQLITE_OK;
     const int code =

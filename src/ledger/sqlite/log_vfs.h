@@ -1,6 +1,6 @@
 // A file layer for SQLite that writes its log in one go. SQLite puts down each page of a transaction with two
 // calls, a header of 24 bytes and the page; here they are gathered and written as one when the log is synced,
-// which is before anybody is told of the commit. For a commit of 64 calls that is one call instead of
+// which is before anybody learns of the commit. For a commit of 64 calls that is one call instead of
 // seventy.
 //
 // Only for a connection with synchronous = FULL: with less, others would see a commit before it is written.

@@ -27,7 +27,8 @@ public:
     /// Makes the directory if its parent is there. ledger_unavailable {reason: ledger_owned (details.owner),
     /// network_filesystem, not_private (details.owner where it is another user's, details.parent where it is
     /// not about the directory but the one it is in), not_a_file, disk_full, …}. Where this process
-    /// holds it itself, another thread of it may be about to let go: that long it waits.
+    /// holds it itself, another of its threads may be about to release it: waits for that, at most
+    /// `while_closing`.
     static Result<OwnerLock> take(os::FileOps& files, const std::string& directory,
                                   std::chrono::milliseconds while_closing);
 

@@ -35,7 +35,7 @@ SealedOutcome seal_outcome(const base::SealKey& key, const CallId& call_id, cons
 Result<std::shared_ptr<const StoredOutcome>> unseal_outcome(const base::SealKey& key, const CallId& call_id,
                                                             std::string_view sealed);
 
-/// An audit event as it is stored, but for its place in the chain.
+/// An audit event as it is stored, except for its place in the chain.
 struct PreparedEvent {
     PreparedEvent(const AuditChain& chain, const base::SealKey& key, base::Rng& rng, const AuditFacts& facts,
                   std::span<const PayloadView> payloads = {}, const KeyNames& keys = {});

@@ -3,8 +3,8 @@
 //
 // Four looks, each one pass over what it looks at, whatever its size:
 //   1. every table, index, trigger and view is one of ours, word for word;
-//   2. the rows of calls, tombstones, approvals and votes add up to the tally (tally.h), which nothing but
-//      the ledger's key can make right: a freed key, an edited or deleted row, a removed tombstone;
+//   2. the rows of calls, tombstones, approvals and votes add up to the tally (tally.h), which only the
+//      ledger's key can make right: a freed key, an edited or deleted row, a removed tombstone;
 //   3. each approval and vote has its MAC (vote_mac.h), and each vote the event that it was written with;
 //   4. the audit is replayed: what it says of a call that has a key, or of an approval, is found in its row.
 //      Events that were archived are no problem: the report says up to which they are.

@@ -6,10 +6,10 @@
 //     is remembered (key_ttl and tombstone_ttl), or until an operator says that new keys may run;
 //   - every call that was under way, or unknown, stays unknown until a person resolves it: nobody sends it
 //     again and no probe decides it, since in the time that was lost its key may have been freed and used
-//     anew;
+//     again;
 //   - approvals that could still be used are revoked;
-//   - calls that an export of the lost time names are unknown by themselves, and whoever makes the same
-//     request under any key is told so, also after new keys were let in.
+//   - calls that an export of the lost time names are unknown by themselves, and the same request under any
+//     key is answered so, also after new keys were let in.
 // All of it is on the record, with who did it and why, and the audit goes on from the restored end.
 //
 // Threads: restore() belongs to one thread; lost_in_gap() to that of its tables.

@@ -32,7 +32,7 @@ public:
     RowText() = default;
     explicit RowText(std::string_view table) { begin(table); }
 
-    /// Anew, in the memory it has.
+    /// Starts again, in the memory it has.
     void begin(std::string_view table);
     /// The row that `statement` stands at, which reads all columns of `table` in their order.
     RowText& read(std::string_view table, sqlite3_stmt* statement);

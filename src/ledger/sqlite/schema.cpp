@@ -178,7 +178,7 @@ constexpr const char* kVersion5 =
     "WHERE state IN ('pending', 'approved');";
 
 // An approval whose place another took: a state more, which its CHECK must know. And what makes approvals and
-// votes evidence (vote_mac.h): those of before have none, so they cannot be used any more.
+// votes evidence (vote_mac.h): earlier ones have none, so they cannot be used any more.
 constexpr const char* kVersion6 = R"sql(
 CREATE TABLE approvals_6(
     n INTEGER PRIMARY KEY,

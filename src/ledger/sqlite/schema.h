@@ -33,8 +33,8 @@ std::span<const Migration> ledger_migrations();
 /// | foreign_database | …}.
 Result<void> check_identity(Database& database, std::span<const Migration> migrations = ledger_migrations());
 
-/// Brings the file to the last of `migrations`, if check_identity() finds nothing against it. `also` is done
-/// in the transaction of each step, and is told its version.
+/// Brings the file to the last of `migrations`, if check_identity() finds nothing against it. `also` runs
+/// in the transaction of each step, and gets its version.
 Result<void> migrate(Database& database, std::span<const Migration> migrations = ledger_migrations(),
                      const std::function<Result<void>(int version)>& also = {});
 

@@ -17,8 +17,8 @@ namespace callgate::ledger {
 
 namespace {
 
-/// How something ended, which its caller was told could not be recorded: it is, as soon as there is room, and
-/// nobody hears of it.
+/// How something ended, after its caller got the error that it could not be recorded: it is recorded as soon
+/// as there is room, and nobody is notified.
 template <class Request, class Answer>
 class LateJob final : public WriteJob {
 public:
@@ -43,8 +43,8 @@ private:
 PreparedSettle as_late(PreparedSettle settle) {
     return settle;
 }
-/// That it was applied stays. On any other word of a probe somebody would have to go on with the call, who
-/// was told that it could not be recorded: so it is unknown.
+/// `applied` stays. After any other verdict of a probe its caller would have to go on with the call, but has
+/// got the error that it could not be recorded: so the call is unknown.
 ConcludeRequest as_late(ConcludeRequest concluded) {
     if (concluded.verdict == Reconciliation::Verdict::applied) return concluded;
     concluded.verdict = Reconciliation::Verdict::cannot_tell;
@@ -202,8 +202,8 @@ Result<std::shared_ptr<SqliteLedger>> SqliteLedger::open(SqliteOptions options) 
 
 SqliteLedger::SqliteLedger(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-// Where the last to let go is a call that the writer or a reader has woken, that cannot wait for its own
-// end: another thread closes, and the end of the process waits for it.
+// A call that the writer or a reader has woken may release the ledger last, on that thread, which cannot wait
+// for its own end. Then another thread closes the ledger, and the end of the process waits for that.
 SqliteLedger::~SqliteLedger() {
     if (!engine_->writer->on_this_thread() && !engine_->lookups->on_this_thread()) return;
     Closing::all().close(std::move(engine_));

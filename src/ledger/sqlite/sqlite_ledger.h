@@ -1,9 +1,9 @@
 // The durable ledger: one SQLite file in a directory of its own, written by one thread of one process.
 //
-// What is answered is on the disk: a claim before anything is sent, an outcome before it is told. The
+// What is answered is on the disk: a claim before anything is sent, an outcome before its caller has it. The
 // transactions of many callers share a sync (writer.h); reads and refusals are put on the record in batches
 // of at most ten milliseconds, unless the audit is to be strict. After a crash the next start takes over what
-// the last owner left, by effect class: what may never be sent again is unknown, and that is told.
+// the last owner left, by effect class: what may never be sent again is unknown, and is reported so.
 //
 // The directory belongs to one process at a time (owner_lock.h). It holds ledger.db with its log, the key
 // that seals outcomes, approvals and payloads (ledger.key, unless the host gives one), the key that signs the
@@ -11,7 +11,7 @@
 //
 // Threads: may be used from any thread. Operations on the path of a call never wait for the disk on the
 // caller's thread: they are handed to the writer, or to a few readers (readers.h); those for people may
-// block. The last owner may let go of it on any thread.
+// block. The last reference may be released on any thread.
 #pragma once
 
 #include <chrono>

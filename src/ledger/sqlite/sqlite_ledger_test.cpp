@@ -440,7 +440,7 @@ TEST(SqliteLedger, AFileOfAnOlderVersionIsBroughtUpToDate) {
 
 TEST(SqliteLedger, WhatHasExpiredGoesByItself) {
     DurableLedger durable(
-        [](SqliteOptions& options) { options.writer.chore_every = std::chrono::milliseconds(1); });
+        [](SqliteOptions& options) { options.writer.upkeep_every = std::chrono::milliseconds(1); });
     ASSERT_FALSE(durable.open());
     durable.claim(1, "k");
     durable.settle(1);

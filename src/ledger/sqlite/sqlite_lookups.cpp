@@ -39,7 +39,7 @@ private:
     Waiter* waiter_;
 };
 
-/// Whether the call under a key still runs. If not, or if that cannot be told, who would wait is let go.
+/// Whether the call under a key still runs. If not, or if that cannot be read, the waiter is released.
 class EndJob final : public ReadJob {
 public:
     EndJob(SqliteLedger::Engine& engine, const base::Sha256Digest& key, std::shared_ptr<Waiter> ended,
@@ -155,7 +155,7 @@ Io SqliteLedger::open_approval_for(std::string_view tenant, std::string_view req
         [&engine = *engine_, hash = hash_of_request(tenant, requester, fingerprint, idempotency_key)](
             Reader& reader, ApprovalReply& into) -> Result<void> {
             auto found = reader.approvals.open_for(hash, engine.time->latest());
-            // One that somebody changed in the file is none: who asks anew puts that on the record.
+            // One that somebody changed in the file is none: asking again puts that on the record.
             if (!found && is_tampered(found.error())) return {};
             if (!found) return tl::unexpected(std::move(found.error()));
             into.approval = std::move(*found);

@@ -1,7 +1,7 @@
 // The ledger's tables as the writer has them in hand: what every transaction reads and changes.
 //
 // Whatever is done here is on the record or not at all, with the transaction it is part of. The chain's head
-// and what is to be told after the commit go back with it: begin() marks the place, undo() returns to it.
+// and the notifications due after the commit go back with it: begin() marks the place, undo() returns to it.
 //
 // Threads: the writer's alone.
 #pragma once
@@ -48,7 +48,7 @@ inline bool is_stale(const CallRow& row, const LedgerTime& time, const Retention
 
 class Tables {
 public:
-    /// All but `chain` must outlive this.
+    /// `database`, `key` and `time` must outlive this.
     Tables(Database& database, const base::SealKey& key, const LedgerTime& time, AuditChain chain,
            const Retention& kept)
         : calls(database, key),
@@ -83,11 +83,11 @@ public:
     /// log, whose that log is (log_check.h). Nothing if nothing was changed.
     Result<void> store_end();
     void committed() noexcept { log_is_marked_ = log_is_marked_ || marks_log_; }
-    /// It was moved into the file, so the next transaction may begin it anew.
+    /// It was moved into the file, so the next transaction may begin it again.
     void log_moved() noexcept { log_is_marked_ = false; }
 
-    /// Whether another approval may be opened; if so, it counts from now on. Counts anew only where there may
-    /// be too many, and not each time they are.
+    /// Whether another approval may be opened; if so, it counts from now on. Recounts only where there may be
+    /// too many, and not at every request.
     Result<bool> make_room_for_approval();
     /// There may be room again.
     void approval_decided() noexcept { full_at_.reset(); }
@@ -101,7 +101,7 @@ public:
     void set_gap(const Gap& gap) noexcept { gap_ = gap; }
     const Gap& gap() const noexcept { return gap_; }
 
-    /// To be told after the commit.
+    /// Due after the commit.
     struct Notifications {
         std::vector<base::Sha256Digest> ended_keys;  ///< who waits for them goes on
         std::vector<ApprovalChange> approvals;       ///< in the order in which they were changed

@@ -185,7 +185,7 @@ struct Recount {
     std::string why;         ///< if it does not
     std::uint64_t rows = 0;  ///< looked at
 };
-/// Counts all rows anew, in the transaction that `database` is in. `progress` is called between rows.
+/// Counts all rows again, in the transaction that `database` is in. `progress` is called between rows.
 Result<Recount> recount(Database& database, const base::SealKey& key, const WorkProgress& progress = {});
 
 }  // namespace callgate::ledger

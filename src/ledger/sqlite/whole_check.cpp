@@ -43,7 +43,7 @@ public:
 private:
     static constexpr int kInstructions = 20'000;
 
-    // Two threads ask, and whoever waits is told by one at a time.
+    // Two threads call this, and `progress_` is called by one at a time.
     bool goes_on() {
         const base::MutexLock lock(mutex_);
         if (!stopped_ && progress_ && !progress_(done_, kParts)) stopped_ = true;

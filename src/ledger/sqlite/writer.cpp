@@ -63,14 +63,14 @@ Error disk_hung(std::chrono::nanoseconds since) {
     return error;
 }
 
-/// The chore as one job among others.
-class ChoreJob final : public WriteJob {
+/// Upkeep as one job among others.
+class UpkeepJob final : public WriteJob {
 public:
-    ChoreJob(const Writer::Chore& chore, std::function<void()> on_more)
-        : chore_(chore), on_more_(std::move(on_more)) {}
+    UpkeepJob(const Writer::Upkeep& upkeep, std::function<void()> on_more)
+        : upkeep_(upkeep), on_more_(std::move(on_more)) {}
 
     Result<void> apply(Transactions& transactions) override {
-        CALLGATE_TRY_ASSIGN(auto more, chore_(transactions));
+        CALLGATE_TRY_ASSIGN(auto more, upkeep_(transactions));
         more_ = more;
         return {};
     }
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    const Writer::Chore& chore_;
+    const Writer::Upkeep& upkeep_;
     std::function<void()> on_more_;
     bool more_ = false;
 };
@@ -87,13 +87,13 @@ private:
 }  // namespace
 
 Writer::Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
-               AuditCheckpoints* checkpoints, Chore chore)
+               AuditCheckpoints* checkpoints, Upkeep upkeep)
     : transactions_(transactions),
       options_(with_watch(std::move(options))),
       on_commit_(std::move(on_commit)),
-      chore_(std::move(chore)),
+      upkeep_(std::move(upkeep)),
       checkpoints_(checkpoints),
-      chore_due_(std::chrono::steady_clock::now() + options_.chore_every) {
+      upkeep_due_(std::chrono::steady_clock::now() + options_.upkeep_every) {
     sqlite3_wal_hook(
         transactions_.tables().database().raw(),
         [](void* self, sqlite3*, const char*, int pages) {
@@ -215,7 +215,7 @@ std::chrono::steady_clock::time_point Writer::next_turn(std::chrono::steady_cloc
     auto turn = std::chrono::steady_clock::time_point::max();
     if (ended_) return turn;
     if (trouble_) return now + options_.retry_when_full;
-    if (chore_) turn = chore_due_;
+    if (upkeep_) turn = upkeep_due_;
     if (events_since_) turn = std::min(turn, *events_since_ + options_.batch_delay);
     if (checkpoints_ != nullptr) {
         if (const auto wait = checkpoints_->wakes_in()) turn = std::min(turn, now + *wait);
@@ -251,11 +251,11 @@ void Writer::run() {
             events_since_.reset();
         }
         const auto now = std::chrono::steady_clock::now();
-        if (chore_ && !trouble_ && !stopping_ && chore_due_ <= now) {
-            chore_due_ = now + options_.chore_every;
-            jobs.push_back(std::make_unique<ChoreJob>(chore_, [this] {
+        if (upkeep_ && !trouble_ && !stopping_ && upkeep_due_ <= now) {
+            upkeep_due_ = now + options_.upkeep_every;
+            jobs.push_back(std::make_unique<UpkeepJob>(upkeep_, [this] {
                 const base::MutexLock guard(mutex_);
-                chore_due_ = std::min(chore_due_, std::chrono::steady_clock::now() + kMoreToDo);
+                upkeep_due_ = std::min(upkeep_due_, std::chrono::steady_clock::now() + kMoreToDo);
             }));
         }
         const bool last = stopping_ && jobs.empty() && (taken_count_ == 0 || trouble_);

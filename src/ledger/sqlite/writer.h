@@ -6,7 +6,7 @@
 // begin again; if the disk fails, all of the commit fail, and none of them has happened. Events that need not
 // be on the disk at once (reads, refusals) ride along with the next commit, or make one after `batch_delay`.
 //
-// A full disk is told, and tried again until there is room; how calls that were under way have ended is
+// A full disk is reported, and tried again until there is room; how calls that were under way have ended is
 // written then. A failed sync ends it: what is on the disk is not known, so nothing more is written until the
 // next start has recovered (never a second sync).
 //
@@ -46,7 +46,7 @@ class AuditCheckpoints;
 class WriteJob {
 public:
     virtual ~WriteJob() = default;
-    /// Inside the transaction; run again from the start if that has to begin anew.
+    /// Inside the transaction; run again from the start if that has to begin again.
     virtual Result<void> apply(Transactions& transactions) = 0;
     /// On the disk, if `error` is null; else nothing of it happened, or (sync_failed) nobody knows.
     virtual void finish(const Error* error) = 0;
@@ -69,7 +69,7 @@ struct WriterOptions {
     /// By which that is measured; null: the machine's. A seam for tests.
     std::shared_ptr<const base::Clock> watch;
     std::chrono::milliseconds retry_when_full{250};
-    std::chrono::milliseconds chore_every{10 * 60'000};
+    std::chrono::milliseconds upkeep_every{10 * 60'000};
     int checkpoint_pages = 1'000;      ///< of the write-ahead log: moved into the file when few are at work
     int checkpoint_pages_max = 8'000;  ///< and even if many are
 
@@ -78,14 +78,14 @@ struct WriterOptions {
 
 class Writer {
 public:
-    /// Told on the writer's thread after each commit, before the jobs are.
+    /// Runs on the writer's thread after each commit, before the jobs' finish().
     using OnCommit = std::function<void(Tables::Notifications&& notifications)>;
     /// What is given must outlive this. `checkpoints` is asked before each commit; null: nothing is signed.
-    /// `chore` is done every `chore_every`, and again a moment later while it says that there is more to do;
-    /// if it fails, nothing else does.
-    using Chore = std::function<Result<bool>(Transactions&)>;
+    /// `upkeep` is done every `upkeep_every`, and again a moment later while it says that there is more to
+    /// do; if it fails, nothing else does.
+    using Upkeep = std::function<Result<bool>(Transactions&)>;
     Writer(Transactions& transactions, WriterOptions options, OnCommit on_commit,
-           AuditCheckpoints* checkpoints = nullptr, Chore chore = nullptr);
+           AuditCheckpoints* checkpoints = nullptr, Upkeep upkeep = nullptr);
     ~Writer();
 
     /// False: refused, and finish() has been called with the reason.
@@ -145,7 +145,7 @@ private:
     Transactions& transactions_;
     const WriterOptions options_;
     const OnCommit on_commit_;
-    const Chore chore_;
+    const Upkeep upkeep_;
     AuditCheckpoints* const checkpoints_;
 
     mutable base::Mutex mutex_;
@@ -154,7 +154,7 @@ private:
     Events events_ CALLGATE_GUARDED_BY(mutex_);                // slots are kept for the next batch
     std::size_t event_count_ CALLGATE_GUARDED_BY(mutex_) = 0;  // of them in use
     std::optional<std::chrono::steady_clock::time_point> events_since_ CALLGATE_GUARDED_BY(mutex_);
-    std::chrono::steady_clock::time_point chore_due_ CALLGATE_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point upkeep_due_ CALLGATE_GUARDED_BY(mutex_);
     bool asleep_ CALLGATE_GUARDED_BY(mutex_) = false;
     std::size_t waiting_bytes_ CALLGATE_GUARDED_BY(mutex_) = 0;
     std::atomic<std::int64_t> at_work_since_{kNotAtWork};     // nanoseconds of the watch

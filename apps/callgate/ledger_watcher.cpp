@@ -1,4 +1,4 @@
-#include "lookout.h"
+#include "ledger_watcher.h"
 
 #include <algorithm>
 #include <chrono>
@@ -24,17 +24,17 @@ bool reader_went_away(const std::ostream& out) {
 
 }  // namespace
 
-Lookout::Lookout(OperatorRun& run, bool from_now) : run_(run) {
+LedgerWatcher::LedgerWatcher(OperatorRun& run, bool from_now) : run_(run) {
     if (from_now) interrupt_.emplace();
 }
 
-bool Lookout::asks() {
+bool LedgerWatcher::asks() {
     const bool ended = interrupt_ && interrupt_->requested();
     interrupt_.reset();
     return !ended;
 }
 
-bool Lookout::wait() {
+bool LedgerWatcher::wait() {
     if (!interrupt_) interrupt_.emplace();
     for (unsigned waited = 1;; ++waited) {
         if (reader_went_away(run_.console().out) || interrupt_->wait_for(kPause)) return false;
@@ -43,7 +43,7 @@ bool Lookout::wait() {
     }
 }
 
-void Lookout::looked(bool found_news) {
+void LedgerWatcher::looked(bool found_news) {
     if (run_.has_owner_to_ask()) {
         pauses_ = 1;
         return;

@@ -1,4 +1,4 @@
-// Whoever waits for news of a ledger: when it is worth a look, and how to stop waiting.
+// Waits for changes of a ledger: says when it is worth a look, and how to stop waiting.
 //
 // While a process owns the ledger it is asked each time. While nobody does, the ledger is left free for
 // others, and only looked at when its files changed. As looking changes them, too, two who wait would wake
@@ -15,10 +15,10 @@
 
 namespace callgate::cli {
 
-class Lookout {
+class LedgerWatcher {
 public:
     /// `from_now`: Ctrl-C ends the waiting rather than the program, already while the first look is taken.
-    Lookout(OperatorRun& run, bool from_now);
+    LedgerWatcher(OperatorRun& run, bool from_now);
 
     /// Waits a moment, and on until it is worth a look. False: it is over, as nobody reads the output any
     /// more or Ctrl-C came.
