@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "approval_report.h"
+#include "base/try.h"
 #include "error_report.h"
 #include "ledger_watcher.h"
 #include "vote_signer.h"
@@ -73,19 +74,18 @@ private:
         for (;;) {
             Object request{{"verb", "approvals.list"}, {"state", "pending"}, {"limit", kAtOnce}};
             if (!before.empty()) request["before"] = before;
-            const auto page = run_.ask(request);
-            if (!page) return tl::unexpected(page.error());
-            if (before.empty()) version_ = text_at(*page, "version");
+            CALLGATE_TRY_ASSIGN(const auto page, run_.ask(request));
+            if (before.empty()) version_ = text_at(page, "version");
             bool any_told = false;
-            for (const Value& one : list_at(*page, "approvals")) {
+            for (const Value& one : list_at(page, "approvals")) {
                 const std::string id = text_at(one, "id");
-                if (told_.contains(id)) {
+                if (announced_.contains(id)) {
                     any_told = true;
                 } else {
                     fresh.push_back({id, run_.may_ask() ? "" : line_of(one)});
                 }
             }
-            before = text_at(*page, "next");
+            before = text_at(page, "next");
             // New ones come before those already announced: after a page with one of those, nothing is new.
             if (any_told || before.empty()) break;
         }
@@ -95,7 +95,7 @@ private:
 
     // False: the person has had enough.
     bool tell(const Fresh& one) {
-        told_.insert(one.id);
+        announced_.insert(one.id);
         if (run_.may_ask()) return watcher_.asks() && decide(one.id);
         run_.print(one.line);
         return run_.console().out.good();
@@ -146,7 +146,7 @@ private:
 
     OperatorRun& run_;
     const bool full_;
-    std::set<std::string> told_;
+    std::set<std::string> announced_;
     std::string version_;
     bool said_ = false;  // that it waits
     VoteSigner signer_;  // asks for the passphrase once

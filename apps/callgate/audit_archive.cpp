@@ -94,8 +94,8 @@ int erase_payloads(OperatorRun& run, const EraseLine& line) {
         const auto erased = ledger::erase_in_segment(files, line.segment, id->bytes);
         if (!erased) return run.give_up(erased.error());
         // That it was done is on the record of the ledger, whatever there was still in it.
-        const auto told = run.ask({{"verb", "audit.erase"}, {"call", *call}});
-        if (!told) return run.give_up(told.error());
+        const auto recorded = run.ask({{"verb", "audit.erase"}, {"call", *call}});
+        if (!recorded) return run.give_up(recorded.error());
         const Value answer{{"erased", *erased}, {"segment", line.segment}};
         if (!run.print_json(answer)) run.print(erased_text(run, static_cast<std::int64_t>(*erased)));
         return *erased == 0 ? kNo : 0;

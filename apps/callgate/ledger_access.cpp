@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/try.h"
 #include "ledger/control/client.h"
 #include "ledger/control/control_user.h"
 #include "ledger/control/server.h"
@@ -39,8 +40,8 @@ std::string home() {
 }
 
 bool has_reason(const Error& error, std::string_view reason) {
-    const Value* told = error.details.if_contains("reason");
-    return told != nullptr && told->is_string() && std::string_view(told->get_string()) == reason;
+    const Value* found = error.details.if_contains("reason");
+    return found != nullptr && found->is_string() && std::string_view(found->get_string()) == reason;
 }
 
 tl::unexpected<Error> silent_owner(const std::string& directory) {
@@ -114,17 +115,16 @@ bool LedgerAccess::owns() const noexcept {
 bool LedgerAccess::stop_serving() {
     if (!parts_->server) return false;
     parts_->server->stop();
-    return parts_->server->counts().requests != 0;
+    return parts_->server->requests() != 0;
 }
 
 Result<LedgerAccess> LedgerAccess::open(const std::string& directory, std::chrono::milliseconds patience) {
-    auto found = owner_of(directory);
-    if (!found) return tl::unexpected(std::move(found.error()));
+    CALLGATE_TRY_ASSIGN(auto found, owner_of(directory));
     auto parts = std::make_unique<Parts>();
-    if (*found != ::geteuid()) {
+    if (found != ::geteuid()) {
         auto client = ledger::ControlClient::connect(directory);
         if (!client)
-            return has_reason(client.error(), "nobody_serves") ? foreign(directory, *found)
+            return has_reason(client.error(), "nobody_serves") ? foreign(directory, found)
                                                                : tl::unexpected(std::move(client.error()));
         parts->client.emplace(std::move(*client));
         return LedgerAccess(std::move(parts));

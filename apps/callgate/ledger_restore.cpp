@@ -48,31 +48,31 @@ void RestoreLine::describe(Verb& verb, OperatorLine& line) {
             "14:00'");
 }
 
-int restore_ledger(const OperatorLine& line, const RestoreLine& asked, const Console& console) {
+int restore_ledger(const OperatorLine& line, const RestoreLine& given, const Console& console) {
     OperatorRun run(line, console);
     const auto directory = ledger_directory(line.ledger);
     if (!directory) return run.give_up(directory.error());
     if (const auto owner = owner_of(*directory); !owner) return run.give_up(owner.error());
-    if (!asked.yes) {
+    if (!given.yes) {
         if (!run.may_ask())
             return run.give_up(Error(ErrorCode::invalid_arguments, "Nobody is here to confirm it: say --yes.",
                                      {{"reason", "not_confirmed"}}));
-        const std::string_view question = asked.moved
+        const std::string_view question = given.moved
                                               ? "Is this the newest copy, and does nobody use another?"
                                               : "Accept that what came after this ledger's end is lost?";
         if (!run.says_yes(question)) return kNo;
     }
     ledger::SqliteOptions options;
     options.directory = *directory;
-    options.mark_dir = asked.mark_dir;
-    options.anchor_file = asked.anchor_file;
+    options.mark_dir = given.mark_dir;
+    options.anchor_file = given.anchor_file;
     ledger::RestoreRequest order;
-    order.moved = asked.moved;
-    order.accept_new_keys = asked.accept_new_keys;
-    order.anyway = asked.anyway;
+    order.moved = given.moved;
+    order.accept_new_keys = given.accept_new_keys;
+    order.anyway = given.anyway;
     order.by = ledger::this_process().name;
-    order.because = asked.because;
-    order.export_file = asked.export_file;
+    order.because = given.because;
+    order.export_file = given.export_file;
     const auto done = ledger::SqliteLedger::restore(std::move(options), order);
     if (!done) return run.give_up(done.error());
     const Value report(*done);

@@ -62,7 +62,7 @@ Result<ToolCall> tool_call_from_json(const Value& document) {
     }
     if (const Object* const function = object_at(*object, "function")) return read(*function, "arguments");
     if (const Object* const use = object_at(*object, "toolUse")) return read(*use, "input");
-    if (const Object* const asked = object_at(*object, "functionCall")) return read(*asked, "args");
+    if (const Object* const requested = object_at(*object, "functionCall")) return read(*requested, "args");
     for (const char* const member : {"arguments", "input", "args"})
         if (object->contains(member)) return read(*object, member);
     return read(*object, "arguments");

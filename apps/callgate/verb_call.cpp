@@ -112,27 +112,24 @@ private:
 
     // With the tools it calls.
     Result<std::unique_ptr<Runtime>> open(const Interrupt& interrupt) {
-        auto runtime = open_runtime(interrupt);
-        if (!runtime) return runtime;
-        if (auto added = add_demo_tools((*runtime)->tools()); !added)
-            return tl::unexpected(std::move(added.error()));
+        CALLGATE_TRY_ASSIGN(auto runtime, open_runtime(interrupt));
+        CALLGATE_TRY(add_demo_tools(runtime->tools()));
         return runtime;
     }
 
     Result<std::unique_ptr<Runtime>> open_runtime(const Interrupt& interrupt) {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);
-        auto where = ledger_directory(line_.ledger);
-        if (!where) return tl::unexpected(std::move(where.error()));
-        if (*where != kInMemory) {
-            options.ledger_dir = *where;
+        CALLGATE_TRY_ASSIGN(auto where, ledger_directory(line_.ledger));
+        if (where != kInMemory) {
+            options.ledger_dir = where;
             // The tools here are a demonstration, and so is whose word counts: yours does, without a
             // signature.
             options.operator_uids = {::getuid()};
             // Its own directory is made with it; where it is the usual one, those above it as well.
             std::error_code ignored;
             if (line_.ledger.empty())
-                std::filesystem::create_directories(std::filesystem::path(*where).parent_path(), ignored);
+                std::filesystem::create_directories(std::filesystem::path(where).parent_path(), ignored);
         }
         durable_ = !options.ledger_dir.empty();
         if (durable_ && !line_.approvers.empty())
@@ -167,10 +164,8 @@ private:
         text_ = line_.arguments;
         key_ = line_.key;
         if (!whole_call() && line_.arguments != kStandardInput) return {};
-        auto read =
-            read_input(kStandardInput, json::ParseLimits().max_bytes, ErrorCode::config_error, Limit::fixed);
-        if (!read) return tl::unexpected<Error>(std::move(read.error()));
-        text_ = std::move(*read);
+        CALLGATE_TRY_ASSIGN(text_, read_input(kStandardInput, json::ParseLimits().max_bytes,
+                                              ErrorCode::config_error, Limit::fixed));
         return whole_call() ? unwrap_request() : Result<void>();
     }
 
@@ -329,9 +324,9 @@ private:
             console_.err << error_text(*vote_refused_, std::nullopt, style_);
             return;
         }
-        const bool told = approval && outcome.state() == State::needs_approval &&
-                          approval->state == ApprovalState::pending && approval->votes.empty();
-        if (!told) {
+        const bool shown = approval && outcome.state() == State::needs_approval &&
+                           approval->state == ApprovalState::pending && approval->votes.empty();
+        if (!shown) {
             std::optional<Excerpt> excerpt;
             if (outcome.error() != nullptr && !line_.arguments.empty())
                 excerpt = excerpt_of(text_, *outcome.error());

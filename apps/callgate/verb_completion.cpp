@@ -49,12 +49,12 @@ void add_completion(Verb& program, const Console& console) {
         return 0;
     });
 
-    Verb& asked = program.add("complete", "what fits at the end of a command line: for the scripts");
-    asked.hidden();
-    asked.argument("WORD", "the words behind callgate; the last is being typed", line->words);
-    asked.exits(0, "always");
-    asked.example("callgate complete -- calls list --sta");
-    asked.runs([line, &program, &console] {
+    Verb& words = program.add("complete", "what fits at the end of a command line: for the scripts");
+    words.hidden();
+    words.argument("WORD", "the words behind callgate; the last is being typed", line->words);
+    words.exits(0, "always");
+    words.example("callgate complete -- calls list --sta");
+    words.runs([line, &program, &console] {
         console.out << completion_answer(complete(program, line->words, demo_tool_words));
         return 0;
     });

@@ -24,13 +24,13 @@ void ApprovalRows::join(std::string_view call_id, std::string_view approval_id) 
     if (const auto found = by_id_.find(approval_id); found != by_id_.end()) add_call(found->second, call_id);
 }
 
-RowStore::OpenCount ApprovalRows::count_open(const Approval& asked, ApprovalTime now) const {
+RowStore::OpenCount ApprovalRows::count_open(const Approval& wanted, ApprovalTime now) const {
     RowStore::OpenCount count;
     if (entries_.size() < std::min(limits_.per_principal, limits_.per_tenant)) return count;
     for (const Entry& entry : entries_) {
-        if (entry.approval.tenant != asked.tenant || !is_open(entry.approval, now)) continue;
+        if (entry.approval.tenant != wanted.tenant || !is_open(entry.approval, now)) continue;
         ++count.of_tenant;
-        if (entry.approval.requester == asked.requester) ++count.of_principal;
+        if (entry.approval.requester == wanted.requester) ++count.of_principal;
     }
     return count;
 }

@@ -42,7 +42,7 @@ public:
     void join(std::string_view call_id, std::string_view approval_id);
     bool contains(std::string_view id) const { return by_id_.contains(id); }
     /// How many are open for the tenant and its requester. Zeros while no limit can be reached.
-    RowStore::OpenCount count_open(const Approval& asked, ApprovalTime now) const;
+    RowStore::OpenCount count_open(const Approval& wanted, ApprovalTime now) const;
 
     /// As written, whether or not it has expired.
     Approval* find(std::string_view id);

@@ -402,7 +402,7 @@ TEST(ApprovalRules, WithoutTheCompareAndSetAnApprovalIsUsedTwice) {
     base::guards_off() = 0;
     EXPECT_EQ(consume(approval, kUse, kSoon), ApprovalVerdict::consumed);
 #else
-    GTEST_SKIP() << "guards cannot be switched off in this build";
+    GTEST_SKIP() << "not in this build: its guards cannot be switched off";
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/try.h"
 
 namespace callgate::ledger {
 namespace {
@@ -30,8 +31,8 @@ AuditEvent event_about(const Approval& approval, std::string_view type, std::str
     return AuditEvent(event);
 }
 
-void tell(const EventSink& told, const AuditEvent& event) {
-    if (told) told(event);
+void notify(const EventSink& sink, const AuditEvent& event) {
+    if (sink) sink(event);
 }
 
 std::shared_ptr<const StoredOutcome> finding(const CallRow& row, bool applied) {
@@ -51,31 +52,28 @@ std::shared_ptr<const StoredOutcome> finding(const CallRow& row, bool applied) {
 
 }  // namespace
 
-Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& told) {
-    const auto approval = ledger.approval(approval_id);
-    if (!approval) return approval;
+Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& sink) {
+    CALLGATE_TRY_ASSIGN(const auto approval, ledger.approval(approval_id));
     AuditEvent event =
-        event_about(*approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
+        event_about(approval, vote.approve ? "approval.vote" : "gate.denied", vote.approver, vote.reason);
     auto voted = ledger.vote(approval_id, std::move(vote), event);
-    if (voted && event.sequence != 0) tell(told, event);
+    if (voted && event.sequence != 0) notify(sink, event);
     return voted;
 }
 
 Result<Approval> take_back(Ledger& ledger, std::string_view approval_id, std::string_view by,
-                           std::string_view reason, const EventSink& told) {
-    const auto approval = ledger.approval(approval_id);
-    if (!approval) return approval;
-    AuditEvent event = event_about(*approval, "approval.revoked", by, reason);
+                           std::string_view reason, const EventSink& sink) {
+    CALLGATE_TRY_ASSIGN(const auto approval, ledger.approval(approval_id));
+    AuditEvent event = event_about(approval, "approval.revoked", by, reason);
     auto revoked = ledger.revoke(approval_id, by, event);
-    if (revoked) tell(told, event);
+    if (revoked) notify(sink, event);
     return revoked;
 }
 
 Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool applied, std::string_view by,
-                                std::string_view evidence, const EventSink& told) {
-    const auto id = base::parse_uuid(call_id);
-    if (!id) return tl::unexpected(id.error());
-    const auto row = ledger.find(id->bytes);
+                                std::string_view evidence, const EventSink& sink) {
+    CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(call_id));
+    const auto row = ledger.find(id.bytes);
     if (!row && !is_not_found(row.error())) return row;
     if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
     AuditEvent event;
@@ -89,8 +87,8 @@ Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool a
     event.action = row->action;
     const std::string found = std::string(applied ? "applied: " : "not applied: ") + std::string(evidence);
     event.detail = found;
-    auto resolved = ledger.resolve(id->bytes, applied, finding(*row, applied), event);
-    if (resolved) tell(told, event);
+    auto resolved = ledger.resolve(id.bytes, applied, finding(*row, applied), event);
+    if (resolved) notify(sink, event);
     return resolved;
 }
 

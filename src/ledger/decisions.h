@@ -21,15 +21,15 @@ namespace callgate::ledger {
 using EventSink = std::function<void(const AuditEvent&)>;
 
 /// approval.vote or gate.denied. As Ledger::vote; a vote that changes nothing notifies nobody.
-Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& told);
+Result<Approval> cast_vote(Ledger& ledger, std::string_view approval_id, Vote vote, const EventSink& sink);
 
 /// approval.revoked. As Ledger::revoke.
 Result<Approval> take_back(Ledger& ledger, std::string_view approval_id, std::string_view by,
-                           std::string_view reason, const EventSink& told);
+                           std::string_view reason, const EventSink& sink);
 
 /// tool_call.resolved: a person's finding about an unknown outcome. invalid_arguments for a text that is no
 /// id; denied {reason: no_such_call | not_unknown}.
 Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool applied, std::string_view by,
-                                std::string_view evidence, const EventSink& told);
+                                std::string_view evidence, const EventSink& sink);
 
 }  // namespace callgate::ledger

@@ -158,10 +158,10 @@ public:
         return refuses_records_;
     }
     Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
-                    Waiter& asked) override {
+                    Waiter& waiter) override {
         // It waits from now on, and hears whether it does only later: as in a durable ledger.
         behind_->wait_for_end(key, std::move(ended), reply, nobody_);
-        return later("wait_for_end", reply, asked, [](Waiter&) {});
+        return later("wait_for_end", reply, waiter, [](Waiter&) {});
     }
     Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override {
         return later("approval_of_call", reply, waiter, [=, this, &reply](Waiter& nobody) {

@@ -221,7 +221,7 @@ public:
     /// The reply says whether there is anything to wait for; if not, or on an error, `ended` has been
     /// released.
     virtual Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
-                            Waiter& asked) = 0;
+                            Waiter& waiter) = 0;
     /// The waiter no longer wants to be woken, and is released. It may still be woken once more.
     virtual void stop_waiting(const KeyScope& key, const Waiter& waiter) = 0;
 

@@ -55,7 +55,7 @@ public:
     Io open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter& waiter) override;
     [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
     Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
-                    Waiter& asked) override;
+                    Waiter& waiter) override;
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
 
     Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override;

@@ -81,15 +81,15 @@ Result<RowStore::FoundApproval> MemoryRows::find_approval(std::string_view id) {
     return FoundApproval{tables_.approvals.find(id), {}};
 }
 
-Result<RowStore::FoundApproval> MemoryRows::find_open_approval(const Approval& asked,
+Result<RowStore::FoundApproval> MemoryRows::find_open_approval(const Approval& wanted,
                                                                const base::Sha256Digest& fingerprint) {
-    return FoundApproval{tables_.approvals.open_for(asked.tenant, asked.requester, fingerprint,
-                                                    asked.idempotency_key, time().latest()),
+    return FoundApproval{tables_.approvals.open_for(wanted.tenant, wanted.requester, fingerprint,
+                                                    wanted.idempotency_key, time().latest()),
                          {}};
 }
 
-Result<RowStore::OpenCount> MemoryRows::count_open(const Approval& asked) {
-    return tables_.approvals.count_open(asked, time().latest());
+Result<RowStore::OpenCount> MemoryRows::count_open(const Approval& wanted) {
+    return tables_.approvals.count_open(wanted, time().latest());
 }
 
 // Also where it replaces one: that one stays for people to see, and something older goes.

@@ -65,10 +65,10 @@ Result<ToDecide> find_to_decide(RowStore& store, std::string_view id) {
 }
 
 /// Why no further approval may be opened, if so.
-Result<std::optional<Error>> check_room(RowStore& store, const Approval& asked, bool replaces) {
+Result<std::optional<Error>> check_room(RowStore& store, const Approval& wanted, bool replaces) {
     // The one whose place it takes makes room for it.
     if (!replaces) {
-        CALLGATE_TRY_ASSIGN(const RowStore::OpenCount count, store.count_open(asked));
+        CALLGATE_TRY_ASSIGN(const RowStore::OpenCount count, store.count_open(wanted));
         if (auto share = check_open_approvals(store.open_limits(), count.of_principal, count.of_tenant);
             !share)
             return std::move(share.error());
@@ -245,45 +245,45 @@ Answered<CallRow> resolve_call(RowStore& store, const CallId& call_id, bool appl
     return Result<CallRow>(row);
 }
 
-Result<void> open_approval(RowStore& store, Approval asked, const base::Sha256Digest& fingerprint,
+Result<void> open_approval(RowStore& store, Approval wanted, const base::Sha256Digest& fingerprint,
                            std::chrono::milliseconds lifetime, OpenApprovalReply& reply) {
     reply.error.reset();
-    CALLGATE_TRY_ASSIGN(const RowStore::FoundApproval open, store.find_open_approval(asked, fingerprint));
+    CALLGATE_TRY_ASSIGN(const RowStore::FoundApproval open, store.find_open_approval(wanted, fingerprint));
     if (!open.tampered_id.empty()) {
         // Nobody is kept waiting by what somebody did to the store: it is recorded, and a new one is opened.
-        const auto caller = base::parse_uuid(asked.call_id);
+        const auto caller = base::parse_uuid(wanted.call_id);
         CALLGATE_TRY(record_tampering(store, open.tampered_id, caller ? caller->bytes : CallId{}));
     }
     Approval* const stale = open.approval;
-    if (stale != nullptr && can_join(*stale, asked.binding)) {
+    if (stale != nullptr && can_join(*stale, wanted.binding)) {
         reply.joined = true;
         reply.approval = *stale;
-        return store.join_approval(asked.call_id, *stale);
+        return store.join_approval(wanted.call_id, *stale);
     }
-    CALLGATE_TRY_ASSIGN(const bool taken, store.has_approval(asked.id));
-    if (asked.id.empty() || taken) {
+    CALLGATE_TRY_ASSIGN(const bool taken, store.has_approval(wanted.id));
+    if (wanted.id.empty() || taken) {
         reply.error =
-            Error(ErrorCode::internal, fmt::format("'{}' cannot be the id of a new approval.", asked.id),
+            Error(ErrorCode::internal, fmt::format("'{}' cannot be the id of a new approval.", wanted.id),
                   {{"reason", "bad_approval_id"}});
         return {};
     }
-    CALLGATE_TRY_ASSIGN(reply.error, check_room(store, asked, stale != nullptr));
+    CALLGATE_TRY_ASSIGN(reply.error, check_room(store, wanted, stale != nullptr));
     if (reply.error) return {};
-    asked.state = ApprovalState::pending;
-    asked.votes.clear();
-    asked.consumed_by.clear();
-    asked.created_at = store.time().wall();
-    asked.expires_at =
+    wanted.state = ApprovalState::pending;
+    wanted.votes.clear();
+    wanted.consumed_by.clear();
+    wanted.created_at = store.time().wall();
+    wanted.expires_at =
         store.time().latest() + std::clamp(lifetime, std::chrono::milliseconds(0), kLongestLife);
     if (stale != nullptr) {
         const ApprovalState before = stale->state;
-        supersede(*stale, asked.id);
+        supersede(*stale, wanted.id);
         AuditEvent superseded = event_of_superseding(*stale);
         CALLGATE_TRY(store.store_decision(*stale, before, stale->votes.size(), superseded));
     }
-    CALLGATE_TRY_ASSIGN(reply.first_event, store.insert_approval(asked, fingerprint));
+    CALLGATE_TRY_ASSIGN(reply.first_event, store.insert_approval(wanted, fingerprint));
     reply.joined = false;
-    reply.approval = std::move(asked);
+    reply.approval = std::move(wanted);
     return {};
 }
 

@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "base/try.h"
 #include "ledger/ledger.h"
 #include "ledger/row_store.h"
 
@@ -22,8 +24,8 @@ template <class T>
 using Answered = Result<Result<T>>;
 template <class T>
 Result<T> flattened(Answered<T> answer) {
-    if (!answer) return tl::unexpected(std::move(answer.error()));
-    return *std::move(answer);
+    CALLGATE_TRY_ASSIGN(Result<T> inner, std::move(answer));
+    return inner;
 }
 
 /// C1 and C2, and C3 where `dispatch` says so. `claimant` is ClaimRequest::row.
@@ -45,8 +47,8 @@ Result<CallState> give_up_call(RowStore& store, CallRow& row);
 Answered<CallRow> resolve_call(RowStore& store, const CallId& call_id, bool applied,
                                std::shared_ptr<const StoredOutcome> outcome, AuditEvent& event);
 
-/// `asked` is OpenApprovalRequest::approval.
-Result<void> open_approval(RowStore& store, Approval asked, const base::Sha256Digest& fingerprint,
+/// `wanted` is OpenApprovalRequest::approval.
+Result<void> open_approval(RowStore& store, Approval wanted, const base::Sha256Digest& fingerprint,
                            std::chrono::milliseconds lifetime, OpenApprovalReply& reply);
 /// The event gets its number if the vote counts.
 Answered<Approval> cast_vote(RowStore& store, std::string_view id, const Vote& vote, AuditEvent& event);

@@ -94,7 +94,7 @@ public:
     /// The same, and checks that its votes are those on the record.
     virtual Result<FoundApproval> find_approval_to_use(std::string_view id) = 0;
     /// The open one of the same tenant, requester, idempotency key and fingerprint.
-    virtual Result<FoundApproval> find_open_approval(const Approval& asked,
+    virtual Result<FoundApproval> find_open_approval(const Approval& wanted,
                                                      const base::Sha256Digest& fingerprint) = 0;
     virtual Result<bool> has_approval(std::string_view id) = 0;
 
@@ -103,7 +103,7 @@ public:
         std::size_t of_tenant = 0;
     };
     /// Of the requester and its tenant. May say less where the limits cannot be reached.
-    virtual Result<OpenCount> count_open(const Approval& asked) = 0;
+    virtual Result<OpenCount> count_open(const Approval& wanted) = 0;
     virtual const OpenApprovalLimits& open_limits() const = 0;
     virtual std::size_t max_open_approvals() const = 0;
     /// Whether another may be opened. `replaces`: it takes the place of one that is open.

@@ -26,7 +26,7 @@ public:
     bool at_end() const noexcept { return at_ == text_.size(); }
     std::string_view rest() const noexcept { return text_.substr(at_); }
     void skip(std::size_t bytes) noexcept { at_ += bytes; }
-    const ScanFault& told() const noexcept { return fault_; }
+    const ScanFault& found() const noexcept { return fault_; }
 
     /// Always false. The scan ends with its first fault, which told() gives.
     bool fault(const char* what) noexcept {

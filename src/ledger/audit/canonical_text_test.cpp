@@ -57,8 +57,8 @@ TEST(CanonicalText, TellsTheFirstFaultAndWhere) {
     ASSERT_TRUE(scan.integer(number));
     EXPECT_EQ(number, 12u);
     EXPECT_FALSE(scan.integer(number));
-    EXPECT_EQ(scan.told().at, 2u);
-    EXPECT_STREQ(scan.told().what, "an integer was expected");
+    EXPECT_EQ(scan.found().at, 2u);
+    EXPECT_STREQ(scan.found().what, "an integer was expected");
 }
 
 }  // namespace

@@ -122,22 +122,4 @@ std::string cef_line(const AuditRow& row, std::span<const StoredPayload> payload
     return out + "\n";
 }
 
-Result<void> export_cef(AuditReader& reader, std::uint64_t from, std::uint64_t to, const TextSink& write) {
-    class Lines final : public AuditVisitor {
-    public:
-        explicit Lines(const TextSink& write) : write_(write) {}
-        bool event(const AuditRow& row, std::span<const StoredPayload> payloads) override {
-            result = write_(cef_line(row, payloads));
-            return result.has_value();
-        }
-        bool checkpoint(std::string_view) override { return true; }
-        Result<void> result;
-
-    private:
-        const TextSink& write_;
-    } lines(write);
-    CALLGATE_TRY(walk_audit(reader, from, to, lines));
-    return lines.result;
-}
-
 }  // namespace callgate::ledger

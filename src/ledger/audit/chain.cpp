@@ -62,13 +62,13 @@ AuditChain::AuditChain(std::string chain_id, std::string boot_id, const ChainHea
 
 DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadView> payloads,
                                const KeyNames& keys, base::Rng& salts) const {
-    AuditFacts told = facts;
-    if (told.type.empty() || told.type.size() > kMaxType || !base::is_valid_utf8(told.type))
-        told.type = kNoType;
+    AuditFacts shown = facts;
+    if (shown.type.empty() || shown.type.size() > kMaxType || !base::is_valid_utf8(shown.type))
+        shown.type = kNoType;
     std::vector<PayloadView> long_texts;
     if (std::any_of(event_texts().begin(), event_texts().end(),
-                    [&](const EventText& text) { return (told.*text.text).size() > kMaxAuditText; }))
-        move_long_texts(told, long_texts);
+                    [&](const EventText& text) { return (shown.*text.text).size() > kMaxAuditText; }))
+        move_long_texts(shown, long_texts);
 
     DraftedEvent event;
     const auto keep = [&](const PayloadView& payload) {
@@ -98,7 +98,7 @@ DraftedEvent AuditChain::draft(const AuditFacts& facts, std::span<const PayloadV
                            return Commit{payload.field, commit_to(hasher, payload.salt, payload.bytes)};
                        });
     }
-    event.text = draft_event(chain_id_, boot_id_, told, keys, used);
+    event.text = draft_event(chain_id_, boot_id_, shown, keys, used);
     return event;
 }
 

@@ -14,7 +14,6 @@ namespace callgate::ledger {
 namespace {
 
 constexpr std::string_view kOriginPrefix = "callgate/audit/";
-constexpr std::string_view kSignaturePrefix = "\xE2\x80\x94 ";  // an em dash and a space
 constexpr std::size_t kIdBytes = 4;
 constexpr std::size_t kMaxSignature = 512;
 

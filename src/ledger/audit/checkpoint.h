@@ -28,6 +28,8 @@ namespace callgate::ledger {
 
 inline constexpr std::size_t kMaxNoteBytes = 16'384;
 inline constexpr std::size_t kMaxNoteSignatures = 16;
+/// What a signature's line begins with: an em dash and a space.
+inline constexpr std::string_view kSignaturePrefix = "\xE2\x80\x94 ";
 
 /// The origin of a chain's checkpoints, which is also the name of its keys.
 std::string audit_origin(std::string_view chain_id);

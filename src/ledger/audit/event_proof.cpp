@@ -46,11 +46,9 @@ Result<Object> prove_event(AuditReader& reader, std::uint64_t sequence) {
                     "The log has no checkpoint yet, so nothing in it can be proven to others. Make one with "
                     "`callgate audit checkpoint`.",
                     {{"reason", "no_checkpoint"}});
-    const auto checkpoint = parse_checkpoint(*note);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
-    const std::uint64_t size = checkpoint->checkpoint.size;
-    const auto path = inclusion_proof(reader, sequence, size);
-    if (!path) return tl::unexpected(path.error());
+    CALLGATE_TRY_ASSIGN(const auto checkpoint, parse_checkpoint(*note));
+    const std::uint64_t size = checkpoint.checkpoint.size;
+    CALLGATE_TRY_ASSIGN(const auto path, inclusion_proof(reader, sequence, size));
     CALLGATE_TRY_ASSIGN(const auto rows, reader.rows(sequence, sequence + 1));
     // The one before may be archived; its hash is known all the same.
     CALLGATE_TRY_ASSIGN(const auto previous, sequence == 1 ? std::vector{empty_head(reader.chain_id()).hash}
@@ -61,7 +59,7 @@ Result<Object> prove_event(AuditReader& reader, std::uint64_t sequence) {
                     {{"reason", "row_missing"}});
     const Sha256Digest before = previous.front();
     Array steps;
-    for (const Sha256Digest& step : *path) steps.emplace_back(base::to_hex(step));
+    for (const Sha256Digest& step : path) steps.emplace_back(base::to_hex(step));
     return Object{{"callgate_audit_proof", 1},
                   {"event", rows.back().bytes},
                   {"previous_hash", base::to_hex(before)},

@@ -210,7 +210,7 @@ CallId EventView::id(Member member) const noexcept {
 
 std::optional<ScanFault> scan_event(std::string_view text, EventView& view, std::size_t& end) {
     EventScanner scanner(text, view);
-    if (!scanner.scan()) return scanner.state().told();
+    if (!scanner.scan()) return scanner.state().found();
     end = scanner.state().position();
     return std::nullopt;
 }

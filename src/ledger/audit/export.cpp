@@ -121,7 +121,7 @@ public:
     bool tell_rest(AuditVisitor& visitor) {
         for (; more(); ++next_) {
             const auto note = parse_checkpoint(notes_[next_]);
-            if (note && note->checkpoint.size > told_) {
+            if (note && note->checkpoint.size > checkpointed_) {
                 const auto size = reader_.size();
                 if (size && note->checkpoint.size <= *size) return true;
             }
@@ -137,7 +137,7 @@ public:
         }
     }
     /// So many events were visited.
-    void set_told(std::uint64_t size) { told_ = size; }
+    void set_checkpointed(std::uint64_t size) { checkpointed_ = size; }
     const std::optional<Error>& error() const noexcept { return error_; }
 
 private:
@@ -156,7 +156,7 @@ private:
     std::vector<std::string> notes_;
     std::size_t next_ = 0;
     std::uint64_t place_ = 0;
-    std::uint64_t told_ = 0;
+    std::uint64_t checkpointed_ = 0;
     bool ended_ = false;
     std::optional<Error> error_;
 };
@@ -271,7 +271,7 @@ std::optional<ScanFault> read_event_line(std::string_view line, ExportedEvent& e
                       (!scan.take(kPayloads) || read_payloads(scan, event.payloads)) &&
                       (scan.take('}') || scan.fault("a } was expected")) &&
                       (scan.at_end() || scan.fault("nothing may follow"));
-    if (!read) return scan.told();
+    if (!read) return scan.found();
     event.hash = bytes_of<Sha256Digest>(digits);
     return std::nullopt;
 }
@@ -309,7 +309,7 @@ Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t t
             if (!visitor.event(row, own)) return {};
         }
     }
-    checkpoints.set_told(size);
+    checkpoints.set_checkpointed(size);
     to_the_end ? checkpoints.tell_rest(visitor) : checkpoints.tell(to - 1, visitor);
     if (checkpoints.error()) return tl::unexpected(*checkpoints.error());
     return {};

@@ -68,9 +68,8 @@ Result<void> walk_audit(AuditReader& reader, std::uint64_t from, std::uint64_t t
 using TextSink = std::function<Result<void>(std::string_view)>;
 
 Result<void> export_jsonl(AuditReader& reader, const TextSink& write);
-/// One line of the Common Event Format for each event in [from, to), for log collectors. Bytes that are no
-/// event become a line that says so.
-Result<void> export_cef(AuditReader& reader, std::uint64_t from, std::uint64_t to, const TextSink& write);
+/// The event as a line of the Common Event Format, for log collectors. Bytes that are no event become a line
+/// that says so.
 std::string cef_line(const AuditRow& row, std::span<const StoredPayload> payloads);
 
 }  // namespace callgate::ledger

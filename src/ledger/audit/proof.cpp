@@ -74,16 +74,15 @@ private:
     }
 
     Result<std::vector<Sha256Digest>> leaves(std::uint64_t from, std::uint64_t to) {
-        auto hashes = reader_.hashes(from + 1, to + 1);
-        if (!hashes) return hashes;
-        if (hashes->size() != to - from)
+        CALLGATE_TRY_ASSIGN(auto hashes, reader_.hashes(from + 1, to + 1));
+        if (hashes.size() != to - from)
             return fail(
                 ErrorCode::audit_failure,
                 fmt::format("Of the audit's events {} to {} some are missing; `callgate audit verify` "
                             "says which.",
                             from + 1, to),
                 {{"reason", "row_missing"}});
-        for (Sha256Digest& hash : *hashes) hash = leaf_hash(hasher_, hash);
+        for (Sha256Digest& hash : hashes) hash = leaf_hash(hasher_, hash);
         return hashes;
     }
 
@@ -112,13 +111,12 @@ private:
 
 Result<StoredTree> open_tree(AuditReader& reader, std::uint64_t first, std::uint64_t last,
                              std::uint64_t least) {
-    const auto size = reader.size();
-    if (!size) return tl::unexpected(size.error());
-    if (first < least || first > last || last > *size)
+    CALLGATE_TRY_ASSIGN(const auto size, reader.size());
+    if (first < least || first > last || last > size)
         return fail(ErrorCode::invalid_arguments,
-                    fmt::format("The log has {} events; {} of {} cannot be proven.", *size, first, last),
-                    {{"reason", "no_such_event"}, {"size", *size}});
-    return StoredTree(reader, *size);
+                    fmt::format("The log has {} events; {} of {} cannot be proven.", size, first, last),
+                    {{"reason", "no_such_event"}, {"size", size}});
+    return StoredTree(reader, size);
 }
 
 }  // namespace
@@ -146,14 +144,13 @@ Result<ProofPath> inclusion_proof(AuditReader& reader, std::uint64_t sequence, s
 }
 
 Result<ProofPath> consistency_proof(AuditReader& reader, std::uint64_t from, std::uint64_t to) {
-    auto tree = open_tree(reader, from, to, 0);
-    if (!tree) return tl::unexpected(tree.error());
+    CALLGATE_TRY_ASSIGN(auto tree, open_tree(reader, from, to, 0));
     ProofPath path;
     if (from == 0 || from == to) return path;
     std::uint64_t begin = 0;
     std::uint64_t end = to;
     const auto add = [&](std::uint64_t first, std::uint64_t last) -> Result<void> {
-        CALLGATE_TRY_ASSIGN(const auto hash, tree->range(first, last));
+        CALLGATE_TRY_ASSIGN(const auto hash, tree.range(first, last));
         path.push_back(hash);
         return {};
     };

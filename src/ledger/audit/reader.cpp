@@ -21,16 +21,15 @@ auto of_range(const Rows& rows, std::uint64_t from, std::uint64_t to) {
 }  // namespace
 
 Result<ChainHead> restore_head(AuditReader& reader) {
-    const auto size = reader.size();
-    if (!size) return tl::unexpected(size.error());
+    CALLGATE_TRY_ASSIGN(const auto size, reader.size());
     ChainHead head = empty_head(reader.chain_id());
     base::Sha256 hasher;
     int level = 0;
-    while (*size >> level >> kTileLevels != 0) level += kTileLevels;
+    while (size >> level >> kTileLevels != 0) level += kTileLevels;
     // From the largest tiles down: each level goes on where the one above it had to stop.
     for (; level > 0; level -= kTileLevels) {
         const std::uint64_t from = head.size() >> level;
-        const std::uint64_t to = *size >> level;
+        const std::uint64_t to = size >> level;
         CALLGATE_TRY_ASSIGN(const auto nodes, reader.nodes(level, from, to));
         for (const TreeNode& node : nodes) {
             if (node.level != level || node.index != head.size() >> level) break;
@@ -43,27 +42,27 @@ Result<ChainHead> restore_head(AuditReader& reader) {
                                     head.size() >> level, level),
                         {{"reason", "node_missing"}, {"level", level}, {"index", head.size() >> level}});
     }
-    CALLGATE_TRY_ASSIGN(const auto hashes, reader.hashes(head.size() + 1, *size + 1));
+    CALLGATE_TRY_ASSIGN(const auto hashes, reader.hashes(head.size() + 1, size + 1));
     std::uint64_t read = head.size();
     for (const Sha256Digest& hash : hashes) {
         head.tree.push_leaf(hasher, leaf_hash(hasher, hash));
         head.hash = hash;
         ++read;
     }
-    if (read == *size && *size != 0 && hashes.empty()) {
+    if (read == size && size != 0 && hashes.empty()) {
         // The size is a whole number of tiles: the last hash is in none of those read.
-        CALLGATE_TRY_ASSIGN(const auto last, reader.hashes(*size, *size + 1));
+        CALLGATE_TRY_ASSIGN(const auto last, reader.hashes(size, size + 1));
         if (last.size() == 1)
             head.hash = last.front();
         else
             --read;
     }
-    if (read != *size)
+    if (read != size)
         return fail(ErrorCode::audit_failure,
                     fmt::format("The audit's end cannot be restored: of its {} events some of the last are "
                                 "missing; `callgate audit verify` says which.",
-                                *size),
-                    {{"reason", "row_missing"}, {"size", *size}});
+                                size),
+                    {{"reason", "row_missing"}, {"size", size}});
     return head;
 }
 

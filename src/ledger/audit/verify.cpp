@@ -31,6 +31,7 @@ bool ends_call(const EventView& view) {
 
 AuditVerifier::AuditVerifier(VerifyOptions options) : options_(std::move(options)) {
     report_.pinned = !options_.pinned.empty();
+    report_.unreadable_witness_lines = options_.unreadable_witness_lines;
     trusted_ = options_.pinned;
     if (!options_.chain_id.empty()) chain(options_.chain_id);
 }

@@ -62,8 +62,9 @@ struct AuditFault {
 
 struct VerifyOptions {
     std::vector<VerifyingKey> pinned;
-    std::vector<std::string> witnessed;  ///< the notes that a witness has, got before the log is read
-    std::string chain_id;                ///< "": whatever the log says
+    std::vector<std::string> witnessed;          ///< the notes that a witness has, got before the log is read
+    std::uint64_t unreadable_witness_lines = 0;  ///< beside them; goes into the report
+    std::string chain_id;                        ///< "": whatever the log says
 
     VerifyOptions() = default;
 };
@@ -84,6 +85,7 @@ struct VerifyReport {
     std::uint64_t signed_events = 0;     ///< covered by the last checkpoint
     std::uint64_t witnessed_events = 0;  ///< covered by the last note of the witness
     std::uint64_t witness_notes = 0;     ///< about this log
+    std::uint64_t unreadable_witness_lines = 0;
     std::uint64_t payloads = 0;
     std::uint64_t sealed_payloads = 0;  ///< of them; not looked into
     std::uint64_t erased_payloads = 0;

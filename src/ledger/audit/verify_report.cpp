@@ -28,15 +28,19 @@ AuditVerdict VerifyReport::verdict() const noexcept {
 }
 
 std::string VerifyReport::summary() const {
+    const std::string unread =
+        unreadable_witness_lines == 0
+            ? ""
+            : fmt::format(" Lines of the witness's file that cannot be read: {}.", unreadable_witness_lines);
     if (fault)
-        return fmt::format("BROKEN at {} ({}): {}", fault->sequence, to_string(fault->kind), fault->sentence);
+        return fmt::format("BROKEN at {} ({}): {}{}", fault->sequence, to_string(fault->kind),
+                           fault->sentence, unread);
     std::string out = fmt::format("{} events are intact, {} of them under {} signed checkpoints.",
                                   events - after, signed_events - after, checkpoints);
     if (after > 0)
         out += fmt::format(
             " The first {} are archived: the log goes on from their signed head, and only their segments "
-            "show "
-            "what they are.",
+            "show what they are.",
             after);
     if (unsigned_events() > 0)
         out += fmt::format(
@@ -48,10 +52,10 @@ std::string VerifyReport::summary() const {
     if (witness_notes == 0)
         out +=
             " Without a witness it cannot be found whether who holds the key rewrote the log, or whether its "
-            "end "
-            "was cut off.";
+            "end was cut off.";
     else
         out += fmt::format(" A witness saw the first {}.", witnessed_events);
+    out += unread;
     if (sealed_payloads > 0) out += fmt::format(" {} payloads are sealed.", sealed_payloads);
     if (erased_payloads > 0) out += fmt::format(" {} payloads were erased.", erased_payloads);
     if (open_calls > 0) out += fmt::format(" {} calls were begun and have no end on the record.", open_calls);
@@ -69,6 +73,7 @@ Object VerifyReport::to_json() const {
                {"unsigned_events", unsigned_events()},
                {"witness_notes", witness_notes},
                {"witnessed_events", witnessed_events},
+               {"unreadable_witness_lines", unreadable_witness_lines},
                {"payloads", payloads},
                {"sealed_payloads", sealed_payloads},
                {"erased_payloads", erased_payloads},

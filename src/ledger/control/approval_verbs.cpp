@@ -37,95 +37,97 @@ tl::unexpected<Error> needs_signature(const Approval& approval) {
                 {{"reason", "assurance_too_low"}, {"approval_id", approval.id}, {"sign", true}});
 }
 
-Value shown(const Approval& approval, const VerbRequest& asked) {
-    return {{"approval", to_json(approval, asked.operations.approval_time())},
-            {"your_assurance", to_string(assurance_of(asked.user.uid, asked.operations.operator_uids()))}};
+Value shown(const Approval& approval, const VerbRequest& request) {
+    return {
+        {"approval", to_json(approval, request.operations.approval_time())},
+        {"your_assurance", to_string(assurance_of(request.user.uid, request.operations.operator_uids()))}};
 }
 
 // An owner counts from its own start, so the count alone would repeat under the next one.
-std::string version_of(VerbRequest& asked) {
-    return fmt::format("{}-{}", asked.incarnation, asked.operations.approvals_version());
+std::string version_of(VerbRequest& request) {
+    return fmt::format("{}-{}", request.incarnation, request.operations.approvals_version());
 }
 
-Result<Value> list_approvals(VerbRequest& asked) {
+Result<Value> list_approvals(VerbRequest& request) {
     ApprovalQuery query;
-    query.state = choice(asked.members, "state", ApprovalState::superseded);
-    query.before = asked.members.text_or("before", {});
-    const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    CALLGATE_TRY(asked.members.done());
+    query.state = choice(request.members, "state", ApprovalState::superseded);
+    query.before = request.members.text_or("before", {});
+    const std::size_t limit = request.members.number_or("limit", kUsualPage, 1, kLargestPage);
+    CALLGATE_TRY(request.members.done());
     query.limit = limit + 1;
     // Read before the page: what changes in between is seen by who asks for this version again.
-    std::string version = version_of(asked);
-    CALLGATE_TRY_ASSIGN(auto page, asked.operations.page_of_approvals(query));
+    std::string version = version_of(request);
+    CALLGATE_TRY_ASSIGN(auto page, request.operations.page_of_approvals(query));
     Value next = cut_to_page(page, limit, [](const Approval& last) { return last.id; });
-    const base::WallTime now = asked.operations.approval_time();
+    const base::WallTime now = request.operations.approval_time();
     Array rows;
     for (const Approval& approval : page) rows.push_back(summary_json(approval, now));
     return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", std::move(version)}};
 }
 
-Result<Value> version(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return Value{{"version", version_of(asked)}};
+Result<Value> version(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return Value{{"version", version_of(request)}};
 }
 
-Result<Value> show_approval(VerbRequest& asked) {
-    const std::string id = asked.members.text("id");
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(asked, id));
-    return shown(approval, asked);
+Result<Value> show_approval(VerbRequest& request) {
+    const std::string id = request.members.text("id");
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(request, id));
+    return shown(approval, request);
 }
 
-Result<Value> vote(VerbRequest& asked) {
-    const std::string id = asked.members.text("id");
-    const bool yes = asked.members.flag("approve");
-    const std::string digest = yes ? asked.members.text("digest", kDigestDigits)
-                                   : asked.members.text_or("digest", {}, kDigestDigits);
-    const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
+Result<Value> vote(VerbRequest& request) {
+    const std::string id = request.members.text("id");
+    const bool yes = request.members.flag("approve");
+    const std::string digest = yes ? request.members.text("digest", kDigestDigits)
+                                   : request.members.text_or("digest", {}, kDigestDigits);
+    const std::string reason = request.members.text_or("reason", {}, kLongestReason);
     SignedVote signature;
-    signature.key = asked.members.text_or("key", {}, kLongestKey);
-    signature.signature = asked.members.text_or("signature", {}, kLongestSignature);
+    signature.key = request.members.text_or("key", {}, kLongestKey);
+    signature.signature = request.members.text_or("signature", {}, kLongestSignature);
     signature.succession =
-        asked.members.texts_or_none("succession", kMostSuccessions, kLongestKey + kLongestSignature);
-    CALLGATE_TRY(asked.members.done());
-    const auto approval = find_approval(asked, id);
-    if (!approval) return tl::unexpected(approval.error());
-    if (!digest.empty() && digest != approval->digest)
+        request.members.texts_or_none("succession", kMostSuccessions, kLongestKey + kLongestSignature);
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(request, id));
+    if (!digest.empty() && digest != approval.digest)
         return fail(ErrorCode::denied,
                     fmt::format("The digest is not that of approval {}: what was shown is not what would be "
                                 "decided. Look at it again.",
-                                approval->id),
-                    {{"reason", "digest_mismatch"}, {"approval_id", approval->id}});
+                                approval.id),
+                    {{"reason", "digest_mismatch"}, {"approval_id", approval.id}});
     Vote vote;
-    vote.approver = asked.user.name;
-    vote.assurance = assurance_of(asked.user.uid, asked.operations.operator_uids());
+    vote.approver = request.user.name;
+    vote.assurance = assurance_of(request.user.uid, request.operations.operator_uids());
     vote.approve = yes;
-    vote.reason = with_origin(reason, asked.user);
-    vote.uid = asked.user.uid;
-    CALLGATE_TRY_ASSIGN(const auto own, is_own_request(approval->requester, asked.user.uid));
-    if (own) return own_request(*approval);
+    vote.reason = with_origin(reason, request.user);
+    vote.uid = request.user.uid;
+    CALLGATE_TRY_ASSIGN(const auto own, is_own_request(approval.requester, request.user.uid));
+    if (own) return own_request(approval);
     if (!signature.signature.empty()) {
-        CALLGATE_TRY(check_signature(asked.operations, asked.user, *approval, yes, signature, asked.told));
+        CALLGATE_TRY(
+            check_signature(request.operations, request.user, approval, yes, signature, request.sink));
         vote.assurance = std::max(vote.assurance, Assurance::a2);
         vote.key = signature.key;
         vote.signature = signature.signature;
-    } else if (yes && approval->state == ApprovalState::pending && vote.assurance < Assurance::a2 &&
-               approval->assurance_needed >= Assurance::a2) {
-        return needs_signature(*approval);
+    } else if (yes && approval.state == ApprovalState::pending && vote.assurance < Assurance::a2 &&
+               approval.assurance_needed >= Assurance::a2) {
+        return needs_signature(approval);
     }
-    vote.at = asked.clock.wall_now();
-    CALLGATE_TRY_ASSIGN(const auto voted, cast_vote(asked.ledger, approval->id, std::move(vote), asked.told));
-    return shown(voted, asked);
+    vote.at = request.clock.wall_now();
+    CALLGATE_TRY_ASSIGN(const auto voted,
+                        cast_vote(request.ledger, approval.id, std::move(vote), request.sink));
+    return shown(voted, request);
 }
 
-Result<Value> revoke(VerbRequest& asked) {
-    const std::string id = asked.members.text("id");
-    const std::string reason = asked.members.text_or("reason", {}, kLongestReason);
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(asked, id));
-    CALLGATE_TRY_ASSIGN(const auto revoked, take_back(asked.ledger, approval.id, asked.user.name,
-                                                      with_origin(reason, asked.user), asked.told));
-    return shown(revoked, asked);
+Result<Value> revoke(VerbRequest& request) {
+    const std::string id = request.members.text("id");
+    const std::string reason = request.members.text_or("reason", {}, kLongestReason);
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto approval, find_approval(request, id));
+    CALLGATE_TRY_ASSIGN(const auto revoked, take_back(request.ledger, approval.id, request.user.name,
+                                                      with_origin(reason, request.user), request.sink));
+    return shown(revoked, request);
 }
 
 }  // namespace

@@ -66,16 +66,14 @@ Result<void> each_event(AuditReader& reader, std::uint64_t from, std::uint64_t t
     return {};
 }
 
-Result<Value> events_of_call(VerbRequest& asked, const std::string& id, std::size_t limit) {
-    const auto call = base::parse_uuid(id);
-    if (!call) return tl::unexpected(call.error());
+Result<Value> events_of_call(VerbRequest& request, const std::string& id, std::size_t limit) {
+    CALLGATE_TRY_ASSIGN(const auto call, base::parse_uuid(id));
     AuditSelection which;
-    which.call = call->bytes;
+    which.call = call.bytes;
     which.limit = limit;
-    const auto events = asked.operations.events(which);
-    if (!events) return tl::unexpected(events.error());
+    CALLGATE_TRY_ASSIGN(const auto events, request.operations.events(which));
     Array list;
-    for (const AuditEvent& event : *events) list.push_back(event.to_json());
+    for (const AuditEvent& event : events) list.push_back(event.to_json());
     return Value{{"events", std::move(list)}, {"next", nullptr}};
 }
 
@@ -138,24 +136,24 @@ private:
     std::uint64_t next_ = 0;
 };
 
-Result<Value> events(VerbRequest& asked) {
-    const auto from = asked.members.number_if("from", 1, kLastNumber);
-    const std::string call = asked.members.text_or("call", {});
-    const std::string type = asked.members.text_or("type", {});
-    const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    CALLGATE_TRY(asked.members.done());
-    if (!call.empty()) return events_of_call(asked, call, limit);
-    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+Result<Value> events(VerbRequest& request) {
+    const auto from = request.members.number_if("from", 1, kLastNumber);
+    const std::string call = request.members.text_or("call", {});
+    const std::string type = request.members.text_or("type", {});
+    const std::size_t limit = request.members.number_or("limit", kUsualPage, 1, kLargestPage);
+    CALLGATE_TRY(request.members.done());
+    if (!call.empty()) return events_of_call(request, call, limit);
+    CALLGATE_TRY_ASSIGN(const auto reader, request.operations.read_audit());
     CALLGATE_TRY_ASSIGN(const auto size, reader->size());
     EventList list(*reader, type, limit);
     CALLGATE_TRY(from ? list.forward(*from, size + 1) : list.last(size + 1));
     return list.take(size);
 }
 
-Result<Value> show_event(VerbRequest& asked) {
-    const std::uint64_t sequence = asked.members.number("sequence", 1, kLastNumber);
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+Result<Value> show_event(VerbRequest& request) {
+    const std::uint64_t sequence = request.members.number("sequence", 1, kLastNumber);
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto reader, request.operations.read_audit());
     std::optional<Object> shown;
     CALLGATE_TRY(each_event(
         *reader, sequence, sequence + 1, [&](const AuditRow& row, std::span<const StoredPayload> payloads) {
@@ -212,8 +210,8 @@ private:
 
 class ExportVisitor final : public AuditVisitor {
 public:
-    ExportVisitor(VerbRequest& asked, bool cef, std::uint64_t from, std::uint64_t to)
-        : meanwhile_(asked.meanwhile), writer_(asked.meanwhile), cef_(cef), from_(from), to_(to) {}
+    ExportVisitor(VerbRequest& request, bool cef, std::uint64_t from, std::uint64_t to)
+        : meanwhile_(request.meanwhile), writer_(request.meanwhile), cef_(cef), from_(from), to_(to) {}
 
     bool header(std::string_view chain, const std::optional<SignedHead>& after) {
         return cef_ || writer_.write(header_line(chain, after));
@@ -249,31 +247,31 @@ private:
     bool stopped_ = false;
 };
 
-Result<Value> export_all(VerbRequest& asked) {
-    const std::string format = asked.members.text_or("format", "jsonl");
-    if (format != "jsonl" && format != "cef") asked.members.refuse("format", "must be jsonl or cef");
-    const std::uint64_t from = asked.members.number_or("from", 1, 1, kLastNumber);
-    const auto last = asked.members.number_if("to", 1, kLastNumber);
-    CALLGATE_TRY(asked.members.done());
+Result<Value> export_all(VerbRequest& request) {
+    const std::string format = request.members.text_or("format", "jsonl");
+    if (format != "jsonl" && format != "cef") request.members.refuse("format", "must be jsonl or cef");
+    const std::uint64_t from = request.members.number_or("from", 1, 1, kLastNumber);
+    const auto last = request.members.number_if("to", 1, kLastNumber);
+    CALLGATE_TRY(request.members.done());
     // A log that is signed to its end can be held to a key. Where it cannot be signed it is still handed out.
-    if (format == "jsonl") static_cast<void>(asked.operations.checkpoint());
-    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+    if (format == "jsonl") static_cast<void>(request.operations.checkpoint());
+    CALLGATE_TRY_ASSIGN(const auto reader, request.operations.read_audit());
     CALLGATE_TRY_ASSIGN(const auto size, reader->size());
     const std::uint64_t end = std::max(from, std::min(last.value_or(size), size) + 1);
     CALLGATE_TRY_ASSIGN(const auto head, reader->archived());
-    ExportVisitor visitor(asked, format == "cef", from, end);
+    ExportVisitor visitor(request, format == "cef", from, end);
     if (visitor.header(reader->chain_id(), from == 1 ? head : std::nullopt)) {
         CALLGATE_TRY(walk_audit(*reader, from, end, visitor));
     }
     return visitor.finish();
 }
 
-Result<Value> prove(VerbRequest& asked) {
-    const std::uint64_t sequence = asked.members.number("sequence", 1, kLastNumber);
-    CALLGATE_TRY(asked.members.done());
+Result<Value> prove(VerbRequest& request) {
+    const std::uint64_t sequence = request.members.number("sequence", 1, kLastNumber);
+    CALLGATE_TRY(request.members.done());
     // So that there is one, and that it covers the event.
-    CALLGATE_TRY(asked.operations.checkpoint());
-    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+    CALLGATE_TRY(request.operations.checkpoint());
+    CALLGATE_TRY_ASSIGN(const auto reader, request.operations.read_audit());
     CALLGATE_TRY_ASSIGN(const auto size, reader->size());
     if (sequence > size) return no_such_event(sequence);
     if (auto refused = if_archived(*reader, sequence)) return tl::unexpected(std::move(*refused));
@@ -293,12 +291,12 @@ Result<std::optional<std::string>> checkpoint_of(AuditReader& reader, std::uint6
     }
 }
 
-Result<Value> prove_growth(VerbRequest& asked) {
-    const std::uint64_t from = asked.members.number("from", 1, kLastNumber);
-    const std::uint64_t to = asked.members.number("to", 1, kLastNumber);
-    if (from > to) asked.members.refuse("from", "must not be larger than 'to'");
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto reader, asked.operations.read_audit());
+Result<Value> prove_growth(VerbRequest& request) {
+    const std::uint64_t from = request.members.number("from", 1, kLastNumber);
+    const std::uint64_t to = request.members.number("to", 1, kLastNumber);
+    if (from > to) request.members.refuse("from", "must not be larger than 'to'");
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto reader, request.operations.read_audit());
     Object proof{{"callgate_audit_growth", 1}};
     for (const auto& [name, size] : {std::pair<const char*, std::uint64_t>{"from", from}, {"to", to}}) {
         CALLGATE_TRY_ASSIGN(const auto note, checkpoint_of(*reader, size));
@@ -311,54 +309,51 @@ Result<Value> prove_growth(VerbRequest& asked) {
                         {{"reason", "no_checkpoint"}, {"size", size}});
         proof[name] = *note;
     }
-    const auto path = consistency_proof(*reader, from, to);
-    if (!path) return tl::unexpected(path.error());
+    CALLGATE_TRY_ASSIGN(const auto path, consistency_proof(*reader, from, to));
     Array steps;
-    for (const Sha256Digest& step : *path) steps.emplace_back(base::to_hex(step));
+    for (const Sha256Digest& step : path) steps.emplace_back(base::to_hex(step));
     proof["path"] = std::move(steps);
     return Value(std::move(proof));
 }
 
-Result<Value> checkpoint(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto note, asked.operations.checkpoint());
+Result<Value> checkpoint(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto note, request.operations.checkpoint());
     return Value{{"checkpoint", note}};
 }
 
-Result<Value> rotate_key(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.rotate_audit_key(asked.user.name));
+Result<Value> rotate_key(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.rotate_audit_key(request.user.name));
 }
 
-Result<Value> archive(VerbRequest& asked) {
-    ArchiveRequest request;
-    request.directory = asked.members.text_or("directory", {}, kLongestPath);
-    if (!request.directory.empty() && !request.directory.starts_with('/'))
-        asked.members.refuse("directory", "must begin with /");
-    request.keep_events = asked.members.number_or("keep", 0, 0, kLastNumber);
-    request.at_least = asked.members.number_or("at_least", 1, 1, kLastNumber);
-    request.max_events = asked.members.number_or("max_events", request.max_events, 1, kLastNumber);
-    if (const auto age = asked.members.number_if("older_than_s", 0, 3'153'600'000))
-        request.older_than = std::chrono::seconds(*age);
-    CALLGATE_TRY(asked.members.done());
-    request.by = asked.user.name;
-    return as_answer(asked.operations.archive_audit(request, asked.meanwhile.progress));
+Result<Value> archive(VerbRequest& request) {
+    ArchiveRequest archive;
+    archive.directory = request.members.text_or("directory", {}, kLongestPath);
+    if (!archive.directory.empty() && !archive.directory.starts_with('/'))
+        request.members.refuse("directory", "must begin with /");
+    archive.keep_events = request.members.number_or("keep", 0, 0, kLastNumber);
+    archive.at_least = request.members.number_or("at_least", 1, 1, kLastNumber);
+    archive.max_events = request.members.number_or("max_events", archive.max_events, 1, kLastNumber);
+    if (const auto age = request.members.number_if("older_than_s", 0, 3'153'600'000))
+        archive.older_than = std::chrono::seconds(*age);
+    CALLGATE_TRY(request.members.done());
+    archive.by = request.user.name;
+    return as_answer(request.operations.archive_audit(archive, request.meanwhile.progress));
 }
 
-Result<Value> segments(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.audit_segments());
+Result<Value> segments(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.audit_segments());
 }
 
-Result<Value> erase(VerbRequest& asked) {
-    const std::string call = asked.members.text("call");
-    CALLGATE_TRY(asked.members.done());
+Result<Value> erase(VerbRequest& request) {
+    const std::string call = request.members.text("call");
+    CALLGATE_TRY(request.members.done());
     CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(call));
-    const auto erased = asked.operations.erase_payloads(id.bytes, asked.user.name);
-    if (!erased) return tl::unexpected(erased.error());
-    const auto archived = asked.operations.audit_segments();
-    if (!archived) return tl::unexpected(archived.error());
-    return Value{{"erased", *erased}, {"archived", archived->at("archived")}};
+    CALLGATE_TRY_ASSIGN(const auto erased, request.operations.erase_payloads(id.bytes, request.user.name));
+    CALLGATE_TRY_ASSIGN(const auto archived, request.operations.audit_segments());
+    return Value{{"erased", erased}, {"archived", archived.at("archived")}};
 }
 
 }  // namespace

@@ -13,16 +13,16 @@
 namespace callgate::ledger {
 namespace {
 
-Result<Value> list_calls(VerbRequest& asked) {
+Result<Value> list_calls(VerbRequest& request) {
     CallQuery query;
-    query.state = choice(asked.members, "state", CallState::not_applied);
-    query.tool = asked.members.text_or("tool", {});
-    query.principal = asked.members.text_or("principal", {});
-    query.before = asked.members.text_or("before", {});
-    const std::size_t limit = asked.members.number_or("limit", kUsualPage, 1, kLargestPage);
-    CALLGATE_TRY(asked.members.done());
+    query.state = choice(request.members, "state", CallState::not_applied);
+    query.tool = request.members.text_or("tool", {});
+    query.principal = request.members.text_or("principal", {});
+    query.before = request.members.text_or("before", {});
+    const std::size_t limit = request.members.number_or("limit", kUsualPage, 1, kLargestPage);
+    CALLGATE_TRY(request.members.done());
     query.limit = limit + 1;
-    CALLGATE_TRY_ASSIGN(auto page, asked.operations.page_of_calls(query));
+    CALLGATE_TRY_ASSIGN(auto page, request.operations.page_of_calls(query));
     Value next =
         cut_to_page(page, limit, [](const CallRow& last) { return base::Uuid{last.call_id}.to_string(); });
     Array rows;
@@ -31,8 +31,8 @@ Result<Value> list_calls(VerbRequest& asked) {
 }
 
 // A call that waits for an approval has no row yet: whoever looks for it learns where it stands.
-tl::unexpected<Error> no_such_call(VerbRequest& asked, const std::string& id) {
-    CALLGATE_TRY_ASSIGN(const auto found, approval_of_call(asked.ledger, id));
+tl::unexpected<Error> no_such_call(VerbRequest& request, const std::string& id) {
+    CALLGATE_TRY_ASSIGN(const auto found, approval_of_call(request.ledger, id));
     if (!found) return no_such("call", id);
     const Approval* const approval = &*found;
     return fail(ErrorCode::denied,
@@ -43,9 +43,9 @@ tl::unexpected<Error> no_such_call(VerbRequest& asked, const std::string& id) {
 
 // What it was called with: its row has that only while somebody may still need it to go on, the record until
 // it is erased.
-Value arguments_of(VerbRequest& asked, const CallRow& row, const std::vector<AuditEvent>& events) {
+Value arguments_of(VerbRequest& request, const CallRow& row, const std::vector<AuditEvent>& events) {
     if (row.arguments) return *row.arguments;
-    const auto reader = asked.operations.read_audit();
+    const auto reader = request.operations.read_audit();
     if (!reader) return nullptr;
     for (const AuditEvent& event : events) {
         const auto payloads = (*reader)->payloads(event.sequence, event.sequence + 1);
@@ -59,15 +59,15 @@ Value arguments_of(VerbRequest& asked, const CallRow& row, const std::vector<Aud
     return nullptr;
 }
 
-Result<Value> show_call(VerbRequest& asked) {
-    const std::string id = asked.members.text("id");
-    CALLGATE_TRY(asked.members.done());
+Result<Value> show_call(VerbRequest& request) {
+    const std::string id = request.members.text("id");
+    CALLGATE_TRY(request.members.done());
     const auto call_id = base::parse_uuid(id);
-    if (!call_id) return no_such_call(asked, id);
-    const auto row = asked.ledger.find(call_id->bytes);
-    if (!row && is_not_found(row.error())) return no_such_call(asked, id);
+    if (!call_id) return no_such_call(request, id);
+    const auto row = request.ledger.find(call_id->bytes);
+    if (!row && is_not_found(row.error())) return no_such_call(request, id);
     if (!row) return tl::unexpected(row.error());
-    CALLGATE_TRY_ASSIGN(const auto attempts, asked.operations.attempts(call_id->bytes));
+    CALLGATE_TRY_ASSIGN(const auto attempts, request.operations.attempts(call_id->bytes));
     Object call = to_json(*row);
     Array list;
     for (const AttemptRow& attempt : attempts) list.push_back(to_json(attempt));
@@ -76,22 +76,22 @@ Result<Value> show_call(VerbRequest& asked) {
     AuditSelection about;
     about.call = row->call_id;
     about.limit = kLargestPage;
-    const auto events = asked.operations.events(about);
-    if (!events) return tl::unexpected(events.error());
-    call["arguments"] = arguments_of(asked, *row, *events);
-    Array told;
-    for (const AuditEvent& event : *events) told.push_back(event.to_json());
-    call["events"] = std::move(told);
+    CALLGATE_TRY_ASSIGN(const auto events, request.operations.events(about));
+    call["arguments"] = arguments_of(request, *row, events);
+    Array shown;
+    for (const AuditEvent& event : events) shown.push_back(event.to_json());
+    call["events"] = std::move(shown);
     return Value{{"call", std::move(call)}};
 }
 
-Result<Value> resolve(VerbRequest& asked) {
-    const std::string id = asked.members.text("id");
-    const bool applied = asked.members.flag("applied");
-    const std::string evidence = asked.members.text("evidence", kLongestReason);
-    CALLGATE_TRY(asked.members.done());
-    CALLGATE_TRY_ASSIGN(const auto resolved, resolve_unknown(asked.ledger, id, applied, asked.user.name,
-                                                             with_origin(evidence, asked.user), asked.told));
+Result<Value> resolve(VerbRequest& request) {
+    const std::string id = request.members.text("id");
+    const bool applied = request.members.flag("applied");
+    const std::string evidence = request.members.text("evidence", kLongestReason);
+    CALLGATE_TRY(request.members.done());
+    CALLGATE_TRY_ASSIGN(const auto resolved,
+                        resolve_unknown(request.ledger, id, applied, request.user.name,
+                                        with_origin(evidence, request.user), request.sink));
     return Value{{"call", to_json(resolved)}};
 }
 

@@ -103,10 +103,10 @@ bool ControlClient::tell(const Counts& counts, const Meanwhile& meanwhile) {
 
 std::optional<Result<Value>> ControlClient::take(Object message, Counts& counts, const Meanwhile& meanwhile) {
     bool go_on = true;
-    if (const Value* told = message.if_contains("progress")) {
-        if (told->is_object()) {
-            counts.done = count_in(told->get_object().if_contains("done"));
-            counts.total = count_in(told->get_object().if_contains("total"));
+    if (const Value* progress = message.if_contains("progress")) {
+        if (progress->is_object()) {
+            counts.done = count_in(progress->get_object().if_contains("done"));
+            counts.total = count_in(progress->get_object().if_contains("total"));
             go_on = tell(counts, meanwhile);
         }
     } else if (const auto piece = text_in(message)) {
@@ -142,7 +142,7 @@ Result<void> ControlClient::write(std::string_view bytes, std::chrono::milliseco
         if (taken >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(taken));
         } else if (errno == EAGAIN) {
-            if (auto ready = wait_for(POLLOUT, patience, [] { return true; }); !ready) return ready;
+            CALLGATE_TRY(wait_for(POLLOUT, patience, [] { return true; }));
         } else if (errno != EINTR) {
             return lost();
         }

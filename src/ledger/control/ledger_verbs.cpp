@@ -7,27 +7,27 @@
 namespace callgate::ledger {
 namespace {
 
-Result<Value> stats(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.stats());
+Result<Value> stats(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.stats());
 }
 
-Result<Value> check(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.check(asked.meanwhile.progress));
+Result<Value> check(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.check(request.meanwhile.progress));
 }
 
-Result<Value> backup(VerbRequest& asked) {
-    const std::string path = asked.members.text("path", kLongestPath);
+Result<Value> backup(VerbRequest& request) {
+    const std::string path = request.members.text("path", kLongestPath);
     // The owner's working directory is not the user's.
-    if (!path.empty() && !path.starts_with('/')) asked.members.refuse("path", "must begin with /");
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.backup(path, asked.meanwhile.progress));
+    if (!path.empty() && !path.starts_with('/')) request.members.refuse("path", "must begin with /");
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.backup(path, request.meanwhile.progress));
 }
 
-Result<Value> collect(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return as_answer(asked.operations.collect());
+Result<Value> collect(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return as_answer(request.operations.collect());
 }
 
 }  // namespace

@@ -136,10 +136,6 @@ void ControlServer::stop() {
     connections_.clear();
 }
 
-ControlServer::Counts ControlServer::counts() const noexcept {
-    return {counts_.connections, counts_.refused, counts_.requests, counts_.faulty, counts_.timed_out};
-}
-
 void ControlServer::wake() noexcept {
     const std::uint64_t one = 1;
     static_cast<void>(::write(wake_.get(), &one, sizeof one));
@@ -234,7 +230,6 @@ std::size_t ControlServer::connections_of(uid_t user) const {
 }
 
 void ControlServer::turn_away(const os::Fd& fd, const Error& why) {
-    counts_.refused.fetch_add(1);
     // As much as it takes at once: who may not come in is not waited for.
     const std::string bytes = framed(bad_answer(why));
     static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -287,7 +282,6 @@ void ControlServer::admit(os::Fd fd) {
                         {{"reason", "too_many_connections"}, {"max", options_.max_connections}});
     }
     if (refusal) return turn_away(made.fd, *refusal);
-    counts_.connections.fetch_add(1);
     made.uid = peer->uid;
     made.user = control_user_of(*peer, is_owner);
     made.deadline = clock_.monotonic_now() + options_.request_timeout;
@@ -334,11 +328,10 @@ void ControlServer::advance(Connection& connection) {
         if (stopping_.load()) return;
         auto next = connection.in.next();
         if (!next) {
-            counts_.faulty.fetch_add(1);
             connection.last_answer = connection.in.broken();
             send(connection, framed(bad_answer(next.error())));
         } else if (*next) {
-            counts_.requests.fetch_add(1);
+            requests_.fetch_add(1);
             begin(connection, std::move(**next));
         } else {
             if (connection.ended) connection.dead = true;
@@ -385,14 +378,14 @@ void ControlServer::begin(Connection& connection, Object request) {
 // On one of the threads for work.
 void ControlServer::run_verb(std::uint64_t connection, const Object& request, const ControlUser& user,
                              Exchange& exchange) {
-    std::optional<std::uint64_t> told;
+    std::optional<std::uint64_t> reported;
     Meanwhile meanwhile;
     meanwhile.progress = [&](std::uint64_t done, std::uint64_t total) {
         const std::uint64_t percent = total == 0 ? done : done * 100 / total;
         const base::MutexLock lock(exchange.mutex);
         // Only when it says something new, and never in front of a peer that has not taken the last.
-        if (exchange.called_off || exchange.unsent || told == percent) return !exchange.called_off;
-        told = percent;
+        if (exchange.called_off || exchange.unsent || reported == percent) return !exchange.called_off;
+        reported = percent;
         exchange.unsent = true;
         post({connection, framed(progress_message(done, total)), false});
         return true;
@@ -442,17 +435,14 @@ void ControlServer::drop_late_ones() {
     for (auto at = connections_.begin(); at != connections_.end();) {
         Connection& connection = at->second;
         const bool waits_for_verb = connection.running != nullptr && connection.out.empty();
-        if (!connection.dead && !waits_for_verb && connection.deadline <= now) {
-            counts_.timed_out.fetch_add(1);
-            connection.dead = true;
-        }
+        if (!waits_for_verb && connection.deadline <= now) connection.dead = true;
         if (connection.dead && connection.running) connection.running->call_off();
         at = connection.dead ? connections_.erase(at) : std::next(at);
     }
 }
 
-// Work that runs is called off, and answered. Connections that wait for nothing are notified, so that they know
-// that nothing of theirs was begun and can ask the next owner.
+// Work that runs is called off, and answered. Connections that wait for nothing are notified, so that they
+// know that nothing of theirs was begun and can ask the next owner.
 void ControlServer::say_goodbye() {
     const std::string goodbye = framed(bad_answer(ending()));
     for (auto& [id, connection] : connections_) {

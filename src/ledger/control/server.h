@@ -57,14 +57,6 @@ struct ControlOptions {
 
 class ControlServer {
 public:
-    struct Counts {
-        std::uint64_t connections = 0;
-        std::uint64_t refused = 0;    ///< not allowed, or too many
-        std::uint64_t requests = 0;   ///< that were well-formed messages
-        std::uint64_t faulty = 0;     ///< messages that were not
-        std::uint64_t timed_out = 0;  ///< connections
-    };
-
     /// A stale socket is replaced. `service` and `clock` must outlive this. On failure ledger_unavailable
     /// {reason: control_socket}.
     static Result<std::unique_ptr<ControlServer>> start(ControlService& service, const base::Clock& clock,
@@ -77,7 +69,8 @@ public:
     /// every verb. Again: nothing.
     void stop();
 
-    Counts counts() const noexcept;
+    /// Well-formed messages, ever.
+    std::uint64_t requests() const noexcept { return requests_.load(); }
 
 private:
     struct Connection;
@@ -125,9 +118,7 @@ private:
     base::Mutex mutex_;
     std::vector<Delivery> deliveries_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<bool> stopping_{false};
-    struct {
-        std::atomic<std::uint64_t> connections{0}, refused{0}, requests{0}, faulty{0}, timed_out{0};
-    } counts_;
+    std::atomic<std::uint64_t> requests_{0};
     WorkThreads quick_;
     WorkThreads writing_;
     WorkThreads lengthy_;

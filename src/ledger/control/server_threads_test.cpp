@@ -181,7 +181,7 @@ TEST(ControlServer, OnlyTheOwnerRootAndWhomTheOptionsNameGetIn) {
 }
 
 TEST(ControlServer, WhomRootServesHasNoFilesMadeByRoot) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only root can serve a directory that is another user's";
+    if (::geteuid() != 0) GTEST_SKIP() << "not as this user: only root can serve a directory that is another user's";
     constexpr uid_t kAlice = 4'711;
     for (const uid_t asking : {kAlice, uid_t{0}}) {
         Served served;
@@ -208,7 +208,6 @@ TEST(ControlServer, WhoCannotBeIdentifiedIsRefused) {
     };
     served.start(options);
     EXPECT_EQ(served.client().ask({{"verb", "ping"}}).error().details.at("reason"), "not_allowed");
-    EXPECT_EQ(served.server->counts().refused, 1u);
 }
 
 TEST(ControlServer, GarbageIsAnsweredAndDoesNotEndTheConversation) {
@@ -221,7 +220,6 @@ TEST(ControlServer, GarbageIsAnsweredAndDoesNotEndTheConversation) {
     EXPECT_EQ(reason_in(read_message(fd, reader)), "duplicate_key");
     EXPECT_EQ(reason_in(read_message(fd, reader)), "not_an_object");
     EXPECT_EQ(read_message(fd, reader).at("ok"), true);
-    EXPECT_EQ(served.server->counts().faulty, 2u);
 }
 
 TEST(ControlServer, AnOversizeMessageIsRefusedByItsLengthAndEndsTheConversation) {
@@ -259,7 +257,6 @@ TEST(ControlServer, WhoSendsHalfAMessageIsLetGoAfterItsTime) {
     served.clock.advance(std::chrono::minutes(2));
     EXPECT_TRUE(served.client().ask({{"verb", "ping"}}));
     EXPECT_EQ(read_to_end(slow), "");
-    EXPECT_GE(served.server->counts().timed_out, 1u);
 }
 
 TEST(ControlServer, WhoDoesNotReadHoldsUpNobodyAndIsLetGo) {
@@ -283,7 +280,7 @@ TEST(ControlServer, WhoDoesNotReadHoldsUpNobodyAndIsLetGo) {
         EXPECT_TRUE(served.client().ask({{"verb", "ping"}}));
     }
     writer.join();
-    EXPECT_GE(served.server->counts().timed_out, 1u);
+    EXPECT_LT(served.server->requests(), 10'000u) << "it went with what it had asked for";
 }
 
 TEST(ControlServer, TooManyAtOnceAreToldSo) {
@@ -369,7 +366,7 @@ TEST(ControlServer, ManyClientsAtOnceEachGetTheirOwnAnswers) {
         });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(served.server->counts().requests, 8u * 50u);
+    EXPECT_EQ(served.server->requests(), 8u * 50u);
 }
 
 TEST(ControlServer, OneOfManyVotesCountsAndTheOthersAreToldSo) {

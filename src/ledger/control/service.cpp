@@ -1,6 +1,4 @@
 #include "ledger/control/service.h"
-#include "base/try.h"
-#include "ledger/blocking_waiter.h"
 
 #include <array>
 #include <utility>
@@ -8,15 +6,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/try.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/control/message.h"
 #include "ledger/control/verbs.h"
 
 namespace callgate::ledger {
 namespace {
 
-Result<Value> ping(VerbRequest& asked) {
-    CALLGATE_TRY(asked.members.done());
-    return Value{{"v", kControlVersion}, {"pid", ::getpid()}, {"you", asked.user.name}};
+Result<Value> ping(VerbRequest& request) {
+    CALLGATE_TRY(request.members.done());
+    return Value{{"v", kControlVersion}, {"pid", ::getpid()}, {"you", request.user.name}};
 }
 
 const Verb* find_verb(const Object& request) noexcept {
@@ -43,8 +43,8 @@ tl::unexpected<Error> not_as_you(const Verb& verb) {
                 {{"reason", "not_allowed"}, {"verb", verb.name}, {"user", user}});
 }
 
-// The verbs may tell without asking whether anybody listens.
-Meanwhile told_or_not(Meanwhile meanwhile) {
+// So that verbs may report although nobody listens.
+Meanwhile reported_or_not(Meanwhile meanwhile) {
     if (!meanwhile.progress) meanwhile.progress = [](std::uint64_t, std::uint64_t) { return true; };
     if (!meanwhile.text) meanwhile.text = [](std::string_view) { return true; };
     return meanwhile;
@@ -57,25 +57,25 @@ tl::unexpected<Error> no_such(std::string_view what, std::string_view id) {
                 {{"reason", "not_found"}, {"id", id}});
 }
 
-Result<Approval> find_approval(VerbRequest& asked, std::string_view id) {
-    auto found = asked.ledger.approval(id);
+Result<Approval> find_approval(VerbRequest& request, std::string_view id) {
+    auto found = request.ledger.approval(id);
     if (found || !is_not_found(found.error())) return found;
-    CALLGATE_TRY_ASSIGN(auto of_call, approval_of_call(asked.ledger, id));
+    CALLGATE_TRY_ASSIGN(auto of_call, approval_of_call(request.ledger, id));
     if (!of_call) return no_such("approval", id);
     return std::move(*of_call);
 }
 
 Result<Value> as_answer(Result<Object> report) {
-    if (!report) return tl::unexpected(std::move(report.error()));
-    return Value(std::move(*report));
+    CALLGATE_TRY_ASSIGN(auto members, std::move(report));
+    return Value(std::move(members));
 }
 
 ControlService::ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock,
-                               EventSink told)
+                               EventSink sink)
     : ledger_(ledger),
       operations_(operations),
       clock_(clock),
-      told_(std::move(told)),
+      sink_(std::move(sink)),
       incarnation_(fmt::format("{}-{}", ::getpid(), clock.monotonic_now().time_since_epoch().count())) {}
 
 ControlService::Takes ControlService::takes(const Object& request) noexcept {
@@ -105,15 +105,15 @@ Result<Value> ControlService::answer(const Object& request, const ControlUser& u
                     fmt::format("{} is for the user whose ledger it is, and for root.", verb->name),
                     {{"reason", "owner_only"}, {"verb", verb->name}});
     if (verb->whom == Verb::For::process && !user.may_make_files) return not_as_you(*verb);
-    VerbRequest asked{RequestReader(request),
-                      user,
-                      told_or_not(meanwhile),
-                      ledger_,
-                      operations_,
-                      clock_,
-                      told_,
-                      incarnation_};
-    return verb->run(asked);
+    VerbRequest verb_request{RequestReader(request),
+                             user,
+                             reported_or_not(meanwhile),
+                             ledger_,
+                             operations_,
+                             clock_,
+                             sink_,
+                             incarnation_};
+    return verb->run(verb_request);
 }
 
 }  // namespace callgate::ledger

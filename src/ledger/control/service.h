@@ -36,7 +36,7 @@ struct Meanwhile {
 class ControlService {
 public:
     /// All must outlive this. `told` hears of each decision once it is on the record.
-    ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock, EventSink told = {});
+    ControlService(Ledger& ledger, Operations& operations, const base::Clock& clock, EventSink sink = {});
 
     /// The verb's result. On failure what the ledger said, or invalid_arguments {reason: bad_request |
     /// unknown_verb | version}, denied {reason: owner_only | not_allowed | digest_mismatch | not_found …}.
@@ -50,7 +50,7 @@ private:
     Ledger& ledger_;
     Operations& operations_;
     const base::Clock& clock_;
-    const EventSink told_;
+    const EventSink sink_;
     const std::string incarnation_;  // tells one owner from the next
 };
 

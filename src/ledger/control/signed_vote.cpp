@@ -56,7 +56,7 @@ AuditEvent event_about(const ControlUser& user, std::string_view type, std::stri
 }  // namespace
 
 Result<void> check_signature(Operations& operations, const ControlUser& user, const Approval& approval,
-                             bool approve, const SignedVote& given, const EventSink& told) {
+                             bool approve, const SignedVote& given, const EventSink& sink) {
     CALLGATE_TRY(VerifyingKey::parse(given.key));
     // First of all, so that nobody pins a key that they cannot sign with.
     if (!has_signed(given.key, vote_statement(approval.id, approval.digest, approve), given.signature)) {
@@ -65,21 +65,20 @@ Result<void> check_signature(Operations& operations, const ControlUser& user, co
             fmt::format("The signature is not one of this key over approval {} as it is.", approval.id),
             {{"reason", "bad_signature"}, {"approval_id", approval.id}});
     }
-    auto known = operations.operator_key(user.uid);
-    if (!known) return tl::unexpected(std::move(known.error()));
-    if (*known && **known == given.key) return {};
-    if (*known && !leads_to(**known, given, user.uid)) {
+    CALLGATE_TRY_ASSIGN(auto known, operations.operator_key(user.uid));
+    if (known && *known == given.key) return {};
+    if (known && !leads_to(*known, given, user.uid)) {
         return fail(
             ErrorCode::denied,
             fmt::format("This ledger knows another operator key of uid {}, and that one did not sign this "
                         "one. If you did not make a new key, somebody else did. A key is changed with "
                         "`callgate operator enroll`, which needs the passphrase of the one before.",
                         user.uid),
-            {{"reason", "key_changed"}, {"known", **known}});
+            {{"reason", "key_changed"}, {"known", *known}});
     }
-    AuditEvent event = event_about(user, *known ? "operator.key_changed" : "operator.enrolled", given.key);
+    AuditEvent event = event_about(user, known ? "operator.key_changed" : "operator.enrolled", given.key);
     CALLGATE_TRY(operations.set_operator_key(user.uid, given.key, event));
-    if (told) told(event);
+    if (sink) sink(event);
     return {};
 }
 

@@ -29,6 +29,6 @@ struct SignedVote {
 
 /// denied {reason: bad_signature | key_changed}, invalid_arguments {reason: bad_key}.
 Result<void> check_signature(Operations& operations, const ControlUser& user, const Approval& approval,
-                             bool approve, const SignedVote& given, const EventSink& told);
+                             bool approve, const SignedVote& given, const EventSink& sink);
 
 }  // namespace callgate::ledger

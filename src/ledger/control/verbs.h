@@ -30,7 +30,7 @@ struct VerbRequest {
     Ledger& ledger;
     Operations& operations;
     const base::Clock& clock;
-    const EventSink& told;
+    const EventSink& sink;
     const std::string& incarnation;
 };
 
@@ -61,7 +61,7 @@ inline constexpr std::size_t kLongestPath = 4'096;
 tl::unexpected<Error> no_such(std::string_view what, std::string_view id);
 
 /// By its own id, or by that of a call that asked for it.
-Result<Approval> find_approval(VerbRequest& asked, std::string_view id);
+Result<Approval> find_approval(VerbRequest& request, std::string_view id);
 
 /// A report, or why there is none.
 Result<Value> as_answer(Result<Object> report);

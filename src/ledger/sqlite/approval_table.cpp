@@ -123,23 +123,22 @@ Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
     const auto state = approval_state_from_string(row.text(1));
     auto plain = base::unseal(*key_, kPurpose, id, row.blob(5));
     if (!plain) return tampered_approval(id);
-    auto approval = decode_approval(*plain);
-    if (!approval) return approval;
+    CALLGATE_TRY_ASSIGN(auto approval, decode_approval(*plain));
     // The columns it was found by must be those of what was sealed: nobody can hang it under another name.
-    if (!state || approval->id != id || approval->digest != row.text(6) || approval->tenant != row.text(7) ||
-        approval->requester != row.text(8) || approval->tool != row.text(11)) {
+    if (!state || approval.id != id || approval.digest != row.text(6) || approval.tenant != row.text(7) ||
+        approval.requester != row.text(8) || approval.tool != row.text(11)) {
         return tampered_approval(id);
     }
-    approval->state = *state;
-    approval->created_at = approval_time(row.integer(2));
-    approval->expires_at = approval_time(row.integer(3));
-    approval->consumed_by = row.text(4);
-    approval->superseded_by = row.text(9);
+    approval.state = *state;
+    approval.created_at = approval_time(row.integer(2));
+    approval.expires_at = approval_time(row.integer(3));
+    approval.consumed_by = row.text(4);
+    approval.superseded_by = row.text(9);
     bool intact = true;
-    CALLGATE_TRY_ASSIGN(auto votes, load_votes(*approval, intact));
+    CALLGATE_TRY_ASSIGN(auto votes, load_votes(approval, intact));
     if (row.is_null(14)) {
         // From before there were MACs: for people to look at, and of no use to anybody.
-        if (is_open(*approval, ApprovalTime::min())) approval->state = ApprovalState::expired;
+        if (is_open(approval, ApprovalTime::min())) approval.state = ApprovalState::expired;
         return approval;
     }
     ApprovalColumns columns;
@@ -147,9 +146,9 @@ Result<Approval> ApprovalTable::read(const Statement& row, ApprovalTime now) {
     columns.request_hash = row.blob(12);
     columns.body = row.blob(5);
     columns.sequence = row.integer(13);
-    const base::Sha256Digest mac = macs_.of_approval(*approval, *state, columns, votes);
+    const base::Sha256Digest mac = macs_.of_approval(approval, *state, columns, votes);
     if (!intact || !has_all(row, {13}) || !same_mac(mac, row.blob(14))) return tampered_approval(id);
-    expire(*approval, now);
+    expire(approval, now);
     return approval;
 }
 
@@ -290,7 +289,7 @@ Result<bool> ApprovalTable::update(const Approval& approval, ApprovalState befor
             .bind(11, vote.uid)
             .bind(12, vote.key)
             .bind(13, vote.signature);
-        if (auto done = vote_.run(); !done) return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(vote_.run());
     }
     std::string macs;
     votes_.bind(1, approval.id);
@@ -328,7 +327,7 @@ Result<std::int64_t> ApprovalTable::drop_old(ApprovalTime since, std::size_t lim
     }
     for (const std::string& id : ids) {
         for (Statement* drop : {&drop_votes_, &drop_calls_, &drop_}) {
-            if (auto done = drop->bind(1, id).run(); !done) return done;
+            CALLGATE_TRY(drop->bind(1, id).run());
         }
     }
     return static_cast<std::int64_t>(ids.size());

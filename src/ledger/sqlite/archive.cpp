@@ -246,16 +246,12 @@ Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest
                                segment.last);
     segment.archived_at = engine_->time->wall();
     segment.head.note = end->note;
-    auto hash = reader.hashes(segment.last, segment.last + 1);
-    auto tail = reader.hashes((segment.last >> kTileLevels << kTileLevels) + 1, segment.last + 1);
-    auto path = inclusion_proof(reader, segment.last, segment.last);
-    if (!hash) return tl::unexpected(std::move(hash.error()));
-    if (!tail) return tl::unexpected(std::move(tail.error()));
-    if (!path) return tl::unexpected(std::move(path.error()));
-    if (hash->size() != 1) return damaged_record("an audit event");
-    segment.head.hash = hash->front();
-    segment.head.path = std::move(*path);
-    segment.tail = std::move(*tail);
+    CALLGATE_TRY_ASSIGN(const auto last_hash, reader.hashes(segment.last, segment.last + 1));
+    if (last_hash.size() != 1) return damaged_record("an audit event");
+    segment.head.hash = last_hash.front();
+    CALLGATE_TRY_ASSIGN(segment.head.path, inclusion_proof(reader, segment.last, segment.last));
+    CALLGATE_TRY_ASSIGN(segment.tail,
+                        reader.hashes((segment.last >> kTileLevels << kTileLevels) + 1, segment.last + 1));
 
     CALLGATE_TRY(write_segment(reader, segment, progress));
     CALLGATE_TRY(anchor_before_archiving(segment, reader.chain_id()));

@@ -68,7 +68,7 @@ Result<void> AuditTable::append(const ChainedEvent& event, const PreparedEvent& 
             .bind(2, payload.field)
             .bind_blob(3, payload.salt)
             .bind_blob(4, payload.bytes);
-        if (auto done = ran(payload_); !done) return done;
+        CALLGATE_TRY(ran(payload_));
     }
     CALLGATE_FAILPOINT_RETURN("ledger.after_audit_append");
     return {};
@@ -77,7 +77,7 @@ Result<void> AuditTable::append(const ChainedEvent& event, const PreparedEvent& 
 Result<void> AuditTable::append(std::span<const TreeNode> nodes) {
     for (const TreeNode& node : nodes) {
         node_.bind(1, node.level).bind(2, as_integer(node.index)).bind_blob(3, node.hash);
-        if (auto done = ran(node_); !done) return done;
+        CALLGATE_TRY(ran(node_));
     }
     return {};
 }
@@ -104,8 +104,7 @@ Result<std::unique_ptr<SqliteAuditReader>> SqliteAuditReader::make(Database data
     CALLGATE_TRY_ASSIGN(auto chain,
                         reader->database_.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
     reader->chain_id_ = std::move(chain);
-    CALLGATE_TRY_ASSIGN(auto segment, last_segment(reader->database_));
-    reader->segment_ = std::move(segment);
+    CALLGATE_TRY_ASSIGN(reader->segment_, last_segment(reader->database_));
     Preparing all(reader->database_);
     all.add(reader->size_, "SELECT max(seq) FROM audit");
     all.add(reader->rows_, "SELECT seq, event, hash FROM audit WHERE seq >= ?1 AND seq < ?2 ORDER BY seq");

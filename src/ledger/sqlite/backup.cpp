@@ -60,12 +60,11 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
 Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress& progress) {
     CALLGATE_TRY_ASSIGN(auto from, engine_->open_reader());
     CALLGATE_TRY(from.execute("BEGIN; SELECT count(*) FROM meta"));
-    auto to = Database::open(path, Access::read_write, engine_->options.vfs);
-    if (!to) return tl::unexpected(std::move(to.error()));
+    CALLGATE_TRY_ASSIGN(auto to, Database::open(path, Access::read_write, engine_->options.vfs));
     // The file is new and of no use before it is whole: nothing has to be undone in it.
-    CALLGATE_TRY(to->execute("PRAGMA journal_mode = OFF"));
-    sqlite3_backup* copy = sqlite3_backup_init(to->raw(), "main", from.raw(), "main");
-    if (copy == nullptr) return tl::unexpected(sqlite_error(to->raw(), sqlite3_errcode(to->raw()), "copy"));
+    CALLGATE_TRY(to.execute("PRAGMA journal_mode = OFF"));
+    sqlite3_backup* copy = sqlite3_backup_init(to.raw(), "main", from.raw(), "main");
+    if (copy == nullptr) return tl::unexpected(sqlite_error(to.raw(), sqlite3_errcode(to.raw()), "copy"));
     int code = SQLITE_OK;
     bool stopped = false;
     while (!stopped) {
@@ -77,9 +76,9 @@ Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress
     }
     sqlite3_backup_finish(copy);
     if (stopped) return fail(ErrorCode::cancelled, "The backup was called off.", {{"reason", "called_off"}});
-    if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to->raw(), code, "write the backup"));
+    if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to.raw(), code, "write the backup"));
     const auto bytes =
-        to->integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+        to.integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     CALLGATE_FAILPOINT_RETURN("ledger.after_backup");
     return Object{{"path", path},
                   {"bytes", bytes.value_or(0)},

@@ -398,8 +398,7 @@ Result<bool> CallTable::store(const StoredCall& stored, const CallRow& after, bo
                               std::optional<base::WallTime> expires, const SealedOutcome* ready) {
     const CallRow& before = stored.row;
     if (stored.result_ref != 0) {
-        if (auto done = drop_result_.bind(1, stored.result_ref).run(); !done)
-            return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(drop_result_.bind(1, stored.result_ref).run());
     }
     std::int64_t result = 0;
     SealedOutcome own;
@@ -459,15 +458,13 @@ Result<void> CallTable::bury(const StoredCall& call, base::WallTime until) {
             .bind(3, to_string(call.row.state))
             .bind_null(4)
             .bind(5, micros(until));
-        if (auto done = bury_tombstone_.run(); !done) return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(bury_tombstone_.run());
     }
     if (call.result_ref != 0) {
-        if (auto done = drop_result_.bind(1, call.result_ref).run(); !done)
-            return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(drop_result_.bind(1, call.result_ref).run());
     }
     for (Statement* drop : {&drop_call_, &drop_attempts_}) {
-        if (auto done = drop->bind_blob(1, call.row.call_id).run(); !done)
-            return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(drop->bind_blob(1, call.row.call_id).run());
     }
     return {};
 }
@@ -503,11 +500,11 @@ Result<std::int64_t> CallTable::bury_due(base::WallTime now, base::WallTime tomb
                 .bind(3, due.state)
                 .bind(5, micros(tombstones_until));
             due.sha256.empty() ? bury_tombstone_.bind_null(4) : bury_tombstone_.bind_blob(4, due.sha256);
-            if (auto done = bury_tombstone_.run(); !done) return done;
+            CALLGATE_TRY(bury_tombstone_.run());
         }
         CALLGATE_TRY(drop_result_.bind(1, due.result_ref).run());
         CALLGATE_TRY(drop_call_.bind_blob(1, due.call_id).run());
-        if (auto done = drop_attempts_.bind_blob(1, due.call_id).run(); !done) return done;
+        CALLGATE_TRY(drop_attempts_.bind_blob(1, due.call_id).run());
     }
     CALLGATE_TRY_ASSIGN(
         auto tombs, drop_tombstones_.bind(1, micros(now)).bind(2, static_cast<std::int64_t>(limit)).run());

@@ -230,9 +230,9 @@ struct DurableLedger {
     }
     /// A read: on the record with the next batch.
     std::optional<Error> record(std::string_view type, std::uint64_t call = 0) {
-        AuditEvent told = event(type, call_id(call));
+        AuditEvent noted = event(type, call_id(call));
         Reply reply;
-        turn.wait_for(ledger->record(told, reply, turn));
+        turn.wait_for(ledger->record(noted, reply, turn));
         return reply.error;
     }
 
@@ -243,8 +243,8 @@ struct DurableLedger {
     /// How many events of this type are on the record about the call.
     std::size_t events(std::string_view type, std::uint64_t call) {
         std::size_t found = 0;
-        for (const AuditEvent& told : must(ledger->audit({}))) {
-            if (told.type == type && told.call_id == call_id(call)) ++found;
+        for (const AuditEvent& noted : must(ledger->audit({}))) {
+            if (noted.type == type && noted.call_id == call_id(call)) ++found;
         }
         return found;
     }

@@ -23,9 +23,8 @@ Result<std::unique_ptr<SqliteLedger::Engine>> SqliteLedger::Engine::open(SqliteO
     std::unique_ptr<Engine> engine(new Engine(std::move(options)));
     Engine& e = *engine;
 
-    auto lock = OwnerLock::take(*e.options.files, e.options.directory, e.options.while_closing);
-    if (!lock) return tl::unexpected(std::move(lock.error()));
-    e.lock = std::move(*lock);
+    CALLGATE_TRY_ASSIGN(e.lock,
+                        OwnerLock::take(*e.options.files, e.options.directory, e.options.while_closing));
     CALLGATE_TRY(e.open_database());
     CALLGATE_TRY(e.load_key());
     CALLGATE_TRY(e.look_back());
@@ -120,10 +119,9 @@ void SqliteLedger::Engine::close() {
 }
 
 Result<Database> SqliteLedger::Engine::open_reader() const {
-    auto opened = Database::open(path(), Access::read_only, options.vfs);
-    if (!opened) return opened;
-    sqlite3_busy_timeout(opened->raw(), kBusyMilliseconds);
-    CALLGATE_TRY(opened->execute("PRAGMA query_only = 1; PRAGMA cache_size = -4096;"));
+    CALLGATE_TRY_ASSIGN(auto opened, Database::open(path(), Access::read_only, options.vfs));
+    sqlite3_busy_timeout(opened.raw(), kBusyMilliseconds);
+    CALLGATE_TRY(opened.execute("PRAGMA query_only = 1; PRAGMA cache_size = -4096;"));
     return opened;
 }
 
@@ -166,7 +164,7 @@ SqliteLedger::Engine::BorrowedReader::~BorrowedReader() {
 Result<void> SqliteLedger::Engine::flush() {
     // The job has its own hold of what it answers: who waits may have gone.
     struct Job final : WriteJob {
-        explicit Job(std::shared_ptr<std::promise<Result<void>>> told) : promise(std::move(told)) {}
+        explicit Job(std::shared_ptr<std::promise<Result<void>>> answer) : promise(std::move(answer)) {}
         Result<void> apply(Transactions&) override { return {}; }
         void finish(const Error* error) override {
             promise->set_value(error == nullptr ? Result<void>() : tl::unexpected(*error));

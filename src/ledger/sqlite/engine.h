@@ -173,7 +173,7 @@ template <class Work>
 auto SqliteLedger::Engine::write(Work work) -> std::invoke_result_t<Work&, Transactions&> {
     using Answer = std::invoke_result_t<Work&, Transactions&>;
     struct Job final : WriteJob {
-        explicit Job(Work& to_do, std::promise<Answer>& told) : work(&to_do), promise(&told) {}
+        explicit Job(Work& to_do, std::promise<Answer>& given) : work(&to_do), promise(&given) {}
         Result<void> apply(Transactions& in) override {
             answer.emplace((*work)(in));
             if (!*answer) return tl::unexpected(answer->error());

@@ -59,15 +59,13 @@ Result<void> SqliteLedger::Engine::open_database() {
         database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
                          "wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = "
                          "0; PRAGMA cache_size = -16384;"));
-    const auto mode = database.text_of("PRAGMA journal_mode");
-    if (!mode) return tl::unexpected(mode.error());
-    if (*mode != "wal") {
+    CALLGATE_TRY_ASSIGN(const auto mode, database.text_of("PRAGMA journal_mode"));
+    if (mode != "wal") {
         return refused("no_wal", fmt::format("SQLite cannot keep a log beside '{}' (its journal mode is {}). "
                                              "Put the ledger on a usual local filesystem.",
-                                             path(), *mode));
+                                             path(), mode));
     }
-    CALLGATE_TRY_ASSIGN(auto version, database.integer_of("PRAGMA user_version"));
-    version_before_ = version;
+    CALLGATE_TRY_ASSIGN(version_before_, database.integer_of("PRAGMA user_version"));
     return migrate(database, ledger_migrations(), [this](int step) -> Result<void> {
         return step == kFirstTalliedVersion ? begin_tally() : Result<void>();
     });
@@ -141,10 +139,9 @@ Result<void> SqliteLedger::Engine::load_key() {
     CALLGATE_TRY_ASSIGN(const auto sealed_under,
                         database.text_of("SELECT value FROM meta WHERE name = 'key_id'"));
     const std::string file = options.directory + "/ledger.key";
-    CALLGATE_TRY_ASSIGN(auto loaded, sealed_under.empty()
-                                         ? secrets::load_or_create_key(*options.files, *options.rng, file)
-                                         : secrets::load_key(*options.files, KeySource::file(file)));
-    key = std::move(loaded);
+    CALLGATE_TRY_ASSIGN(key, sealed_under.empty()
+                                 ? secrets::load_or_create_key(*options.files, *options.rng, file)
+                                 : secrets::load_key(*options.files, KeySource::file(file)));
     return {};
 }
 

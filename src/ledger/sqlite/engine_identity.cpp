@@ -23,19 +23,17 @@ std::string SqliteLedger::Engine::random_id(base::Rng& rng) {
 Result<void> SqliteLedger::Engine::look_back() {
     if (!options.watch_past) return {};
     CALLGATE_TRY_ASSIGN(auto chain, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
-    auto was_in = database.text_of("SELECT value FROM meta WHERE name = 'mark_dir'");
-    if (!was_in) return tl::unexpected(std::move(was_in.error()));
+    CALLGATE_TRY_ASSIGN(auto was_in, database.text_of("SELECT value FROM meta WHERE name = 'mark_dir'"));
     CALLGATE_TRY_ASSIGN(auto place, Place::of(*options.files, options.directory));
     // Who only passes by looks where the host has put it.
-    const bool as_before = options.in_passing && options.mark_dir.empty() && !was_in->empty();
+    const bool as_before = options.in_passing && options.mark_dir.empty() && !was_in.empty();
     CALLGATE_TRY_ASSIGN(auto marks,
                         as_before ? was_in : HeadMark::directory_for(options.mark_dir, options.directory));
-    question = {options.directory, std::move(marks), std::move(*was_in), options.anchor_file, place};
+    question = {options.directory, std::move(marks), std::move(was_in), options.anchor_file, place};
     if (chain.empty()) return {};
     CALLGATE_TRY_ASSIGN(auto connection, open_reader());
     CALLGATE_TRY_ASSIGN(auto audit, SqliteAuditReader::make(std::move(connection), *key));
-    CALLGATE_TRY_ASSIGN(auto judged, judge_past(*options.files, *audit, question));
-    past = std::move(judged);
+    CALLGATE_TRY_ASSIGN(past, judge_past(*options.files, *audit, question));
     const bool fits = options.to_restore || past->verdict == Past::Verdict::same ||
                       past->verdict == Past::Verdict::unmarked;
     if (!fits) return tl::unexpected(refusal_of(*past, question));
@@ -126,40 +124,37 @@ tl::unexpected<Error> SqliteLedger::Engine::notes_changed() const {
 
 // Whose file this is and under which key; a log that belongs to another ledger shows here.
 Result<void> SqliteLedger::Engine::establish_identity() {
-    auto chain = database.text_of("SELECT value FROM meta WHERE name = 'chain_id'");
-    auto sealed_under = database.text_of("SELECT value FROM meta WHERE name = 'key_id'");
-    auto clean = database.integer_of("SELECT value FROM meta WHERE name = 'clean'");
-    auto reached = database.integer_of("SELECT value FROM meta WHERE name = 'reached'");
-    auto latest = database.integer_of("SELECT value FROM meta WHERE name = 'latest'");
-    auto clocks = database.text_of("SELECT value FROM meta WHERE name = 'clocks'");
-    auto boots = database.integer_of("SELECT value FROM meta WHERE name = 'boots'");
-    for (const auto* text : {&chain, &sealed_under, &clocks}) {
-        if (!*text) return tl::unexpected(text->error());
-    }
-    for (const auto* number : {&clean, &reached, &latest, &boots}) {
-        if (!*number) return tl::unexpected(number->error());
-    }
-    const bool fresh = chain->empty();
+    CALLGATE_TRY_ASSIGN(const auto chain, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+    CALLGATE_TRY_ASSIGN(const auto sealed_under,
+                        database.text_of("SELECT value FROM meta WHERE name = 'key_id'"));
+    CALLGATE_TRY_ASSIGN(const auto clean, database.integer_of("SELECT value FROM meta WHERE name = 'clean'"));
+    CALLGATE_TRY_ASSIGN(const auto reached,
+                        database.integer_of("SELECT value FROM meta WHERE name = 'reached'"));
+    CALLGATE_TRY_ASSIGN(const auto latest,
+                        database.integer_of("SELECT value FROM meta WHERE name = 'latest'"));
+    CALLGATE_TRY_ASSIGN(const auto clocks, database.text_of("SELECT value FROM meta WHERE name = 'clocks'"));
+    CALLGATE_TRY_ASSIGN(const auto boots, database.integer_of("SELECT value FROM meta WHERE name = 'boots'"));
+    const bool fresh = chain.empty();
     if (fresh && has_signed()) return lost();
     if (!fresh) {
-        if (auto right = check_key(*sealed_under); !right) return right;
+        CALLGATE_TRY(check_key(sealed_under));
     }
-    chain_id_ = fresh ? random_id(*options.rng) : *chain;
+    chain_id_ = fresh ? random_id(*options.rng) : chain;
     CALLGATE_TRY_ASSIGN(auto end,
                         fresh ? AuditPlace(empty_head(chain_id_)) : audit_place(database, chain_id_));
     Tally tally(*key, chain_id_);
     CALLGATE_TRY(tally.load(database, end));
     // A restore reports by its own check what is wrong.
     if (!tally.notes_add_up() && !options.to_restore) return notes_changed();
-    recovery.unclean = !fresh && *clean == 0;
-    boots_ = static_cast<std::uint64_t>(*boots) + 1;
+    recovery.unclean = !fresh && clean == 0;
+    boots_ = static_cast<std::uint64_t>(boots) + 1;
     std::optional<ClocksReached> last;
-    if (*reached != 0) {
+    if (reached != 0) {
         last.emplace();
-        last->lived = time_of(*reached);
-        last->latest = time_of(*latest);
+        last->lived = time_of(reached);
+        last->latest = time_of(latest);
         // A file that does not say more was written before anybody asked how long the machine was up.
-        if (!last->read(*clocks)) last->wall = last->lived;
+        if (!last->read(clocks)) last->wall = last->lived;
     }
     time.emplace(*options.clock, last);
     CALLGATE_TRY(establish_mark(fresh));

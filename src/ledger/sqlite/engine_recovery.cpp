@@ -57,8 +57,7 @@ Result<void> SqliteLedger::Engine::check_file(bool unclean) {
     }
     CALLGATE_TRY_ASSIGN(const auto info, options.files->stat(path()));
     if (info.size <= options.check_at_once_below) return quick_check(database);
-    CALLGATE_TRY_ASSIGN(auto connection, open_reader());
-    checked_ = std::move(connection);
+    CALLGATE_TRY_ASSIGN(checked_, open_reader());
     const base::MutexLock guard(check_mutex_);
     interrupter_ = std::make_unique<CheckInterrupter>(checked_.raw(), [this] { return !stop_check_.load(); });
     background_check_ = std::thread([this] {
@@ -116,7 +115,7 @@ Result<void> SqliteLedger::Engine::record_opening() {
     if (tables->chain().head().size() != 0) {
         if (time->jump_at_start()) {
             CALLGATE_TRY(tables->record(event_of_clock_jump(*time->jump_at_start())));
-            if (auto stored = tables->store_clocks(); !stored) return stored;
+            CALLGATE_TRY(tables->store_clocks());
         }
         CALLGATE_TRY(record_upgrade());
         if (options.in_passing && !recovery.unclean) return {};

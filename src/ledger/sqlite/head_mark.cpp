@@ -217,10 +217,9 @@ Result<HeadMark> HeadMark::make(os::FileOps& files, base::Rng& rng, const std::s
     if (auto made = os::make_directories(files, directory); !made) return unwritable(directory, made.error());
     CALLGATE_TRY(check_private(files, directory));
     const std::string id = chain_id;
-    auto mark = open(files, directory, std::move(chain_id), place, last);
-    if (!mark) return mark;
-    CALLGATE_TRY(mark->put_both(end));
-    CALLGATE_TRY(mark->sync());
+    CALLGATE_TRY_ASSIGN(auto mark, open(files, directory, std::move(chain_id), place, last));
+    CALLGATE_TRY(mark.put_both(end));
+    CALLGATE_TRY(mark.sync());
     // This syncs the directory, too.
     if (auto named = os::write_file_atomically(files, rng, at_file(directory, place), id + "\n"); !named)
         return unwritable(directory, named.error());

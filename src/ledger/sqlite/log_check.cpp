@@ -57,11 +57,8 @@ Result<std::optional<base::Sha256Digest>> hash_before(Database& database, std::u
 // Only what proves itself is taken from a file that a power cut may have left between two states.
 Result<FileAlone> look(Database& database) {
     FileAlone alone;
-    CALLGATE_TRY_ASSIGN(auto chain, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
-    alone.chain_id = std::move(chain);
-    auto mark = read_mark(database);
-    if (!mark) return tl::unexpected(std::move(mark.error()));
-    alone.mark = *mark;
+    CALLGATE_TRY_ASSIGN(alone.chain_id, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
+    CALLGATE_TRY_ASSIGN(alone.mark, read_mark(database));
     if (alone.mark && alone.mark->events != 0) {
         CALLGATE_TRY_ASSIGN(auto marked, hash_of(database, alone.mark->events));
         if (marked && *marked != alone.mark->hash) alone.mark.reset();
@@ -105,10 +102,9 @@ std::optional<FileAlone> look_at_file_alone(const std::string& path, const char*
 
 Result<void> check_log(const FileAlone& alone, Database& with_log) {
     CALLGATE_TRY_ASSIGN(auto chain, with_log.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
-    auto mark = read_mark(with_log);
-    if (!mark) return tl::unexpected(std::move(mark.error()));
+    CALLGATE_TRY_ASSIGN(auto mark, read_mark(with_log));
     // A log that the file has had before is over: the file has the mark of a later one.
-    if (alone.mark && (!*mark || (*mark)->events < alone.mark->events)) return foreign_log();
+    if (alone.mark && (!mark || mark->events < alone.mark->events)) return foreign_log();
     // What the log has archived is not there any more: it goes on from the head that the segment left.
     CALLGATE_TRY_ASSIGN(auto newest, newest_segment(with_log));
     const std::optional<SegmentRow> archived = std::move(newest);
@@ -137,12 +133,12 @@ Result<void> check_log(const FileAlone& alone, Database& with_log) {
         if (number != known) last = next_hash(hasher, last, events.blob(2));
         if (hash != last) return foreign_log();
     }
-    if (!*mark || (*mark)->events == 0) return {};
-    if (archived && (*mark)->events < archived->last) return {};
-    if (archived && (*mark)->events == archived->last)
-        return (*mark)->hash == archived->head.hash ? Result<void>() : foreign_log();
-    CALLGATE_TRY_ASSIGN(auto marked, hash_of(with_log, (*mark)->events));
-    return marked && *marked == (*mark)->hash ? Result<void>() : foreign_log();
+    if (!mark || mark->events == 0) return {};
+    if (archived && mark->events < archived->last) return {};
+    if (archived && mark->events == archived->last)
+        return mark->hash == archived->head.hash ? Result<void>() : foreign_log();
+    CALLGATE_TRY_ASSIGN(auto marked, hash_of(with_log, mark->events));
+    return marked && *marked == mark->hash ? Result<void>() : foreign_log();
 }
 
 Result<void> blame_log(Result<void> read) {

@@ -33,7 +33,7 @@ Log& log_of(sqlite3_file* file) {
 
 /// SQLite's own layer calls a device without room full, and a user's used up share a broken disk; later
 /// nobody can tell the two apart.
-int told(int code) noexcept {
+int counted(int code) noexcept {
     const bool no_room = (code & 0xFF) == SQLITE_IOERR && os::is_disk_full(errno);
     return no_room ? SQLITE_FULL : code;
 }
@@ -43,7 +43,7 @@ int told(int code) noexcept {
 int write_gathered(Log& log) {
     if (log.count == 0) return SQLITE_OK;
     const int code =
-        told(log.methods().xWrite(log.below(), log.gathered, static_cast<int>(log.count), log.begin));
+        counted(log.methods().xWrite(log.below(), log.gathered, static_cast<int>(log.count), log.begin));
     if (code == SQLITE_OK) log.count = 0;
     return code;
 }
@@ -62,7 +62,7 @@ int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset)
         if (const int code = write_gathered(log); code != SQLITE_OK) return code;
     }
     if (log.gathered == nullptr || size > kMost)
-        return told(log.methods().xWrite(log.below(), bytes, size, offset));
+        return counted(log.methods().xWrite(log.below(), bytes, size, offset));
     if (log.count == 0) log.begin = offset;
     std::memcpy(log.gathered + log.count, bytes, count);
     log.count += count;

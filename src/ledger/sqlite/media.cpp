@@ -52,8 +52,7 @@ Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const
     const auto log = files.stat(path + "-wal");
     const bool has_log = log && log->size != 0;
     if (has_log) {
-        CALLGATE_TRY_ASSIGN(auto made, make_directory());
-        media->copy_ = std::move(made);
+        CALLGATE_TRY_ASSIGN(media->copy_, make_directory());
         for (const char* name : {"ledger.db", "ledger.db-wal"}) {
             std::error_code fault;
             std::filesystem::copy_file(directory + "/" + name, media->copy_ + "/" + name, fault);
@@ -70,16 +69,14 @@ Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const
     }
     CALLGATE_TRY_ASSIGN(auto database, media->connect());
     CALLGATE_TRY(check_identity(database));
-    const auto version = database.integer_of("PRAGMA user_version");
-    if (!version) return tl::unexpected(version.error());
-    if (*version < ledger_migrations().back().version)
+    CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
+    if (version < ledger_migrations().back().version)
         return refused("older_schema",
                        fmt::format("The ledger in '{}' is of version {}, and where it cannot be "
                                    "written it is "
                                    "not brought up to date. Copy it elsewhere, and open it there.",
-                                   directory, *version));
-    CALLGATE_TRY_ASSIGN(auto reader, SqliteAuditReader::make(std::move(database), media->key_));
-    media->reader_ = std::move(reader);
+                                   directory, version));
+    CALLGATE_TRY_ASSIGN(media->reader_, SqliteAuditReader::make(std::move(database), media->key_));
     return media;
 }
 
@@ -100,15 +97,12 @@ Result<Object> MediaLedger::check() {
         return reader.database.integer_of(
             fmt::format("SELECT coalesce((SELECT value FROM meta WHERE name = '{}'), 0)", name));
     };
-    const auto lived = noted("reached");
-    const auto latest = noted("latest");
-    const auto key_ttl = noted("key_ttl");
-    const auto approval_ttl = noted("approval_ttl");
-    for (const auto* number : {&lived, &latest, &key_ttl, &approval_ttl}) {
-        if (!*number) return tl::unexpected(number->error());
-    }
-    const KeptSince since{time_of(*lived) - std::chrono::seconds(*key_ttl),
-                          time_of(*latest) - std::chrono::seconds(*approval_ttl)};
+    CALLGATE_TRY_ASSIGN(const auto lived, noted("reached"));
+    CALLGATE_TRY_ASSIGN(const auto latest, noted("latest"));
+    CALLGATE_TRY_ASSIGN(const auto key_ttl, noted("key_ttl"));
+    CALLGATE_TRY_ASSIGN(const auto approval_ttl, noted("approval_ttl"));
+    const KeptSince since{time_of(lived) - std::chrono::seconds(key_ttl),
+                          time_of(latest) - std::chrono::seconds(approval_ttl)};
     auto report = check_all(reader, key_, since, {});
     if (report) (*report)["read_only"] = true;
     return report;

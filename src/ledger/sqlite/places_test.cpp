@@ -38,7 +38,7 @@ TEST(LedgerPlace, IsNotInADirectoryWhereOthersCouldPutAnotherInItsPlace) {
 }
 
 TEST(LedgerPlace, IsNotInAnotherUsersDirectory) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+    if (::geteuid() != 0) GTEST_SKIP() << "not as this user: only root can give a directory away";
     const os::ScratchDir scratch;
     const auto refused = open_in_parent(scratch.file("theirs"), 0755, 4'711);
     EXPECT_EQ(reason_of(refused), "not_private");

@@ -117,16 +117,16 @@ std::size_t bytes_of(const std::vector<PreparedEvent>& events) noexcept {
     return bytes;
 }
 
-PreparedClaim::PreparedClaim(ClaimRequest asked, const AuditChain& chain, const base::SealKey& key)
-    : request(std::move(asked)),
+PreparedClaim::PreparedClaim(ClaimRequest given, const AuditChain& chain, const base::SealKey& key)
+    : request(std::move(given)),
       key_hash(request.row.key.key.empty() ? base::Sha256Digest() : hash_of(request.row.key)) {
     base::DrawnAhead rng(chain.rng());
     events = prepare(chain, key, rng, request.events, {"arguments", shown_arguments(request.row)});
 }
 
-PreparedSettle::PreparedSettle(SettleRequest asked, const AuditChain& chain, const base::SealKey& key,
+PreparedSettle::PreparedSettle(SettleRequest given, const AuditChain& chain, const base::SealKey& key,
                                std::size_t max_bytes)
-    : request(std::move(asked)) {
+    : request(std::move(given)) {
     base::DrawnAhead rng(chain.rng());
     std::string note;
     if (request.outcome) {

@@ -62,12 +62,11 @@ public:
 
     Result<ReplayReport> run() {
         Snapshot snapshot(reader_.database);
-        Result<void> done = snapshot.begin();
-        if (done) done = look_at_schema();
-        if (done) done = look_at_tally();
-        if (done) done = look_at_approvals();
-        if (done) done = replay_events();
-        if (!done) return tl::unexpected(std::move(done.error()));
+        CALLGATE_TRY(snapshot.begin());
+        CALLGATE_TRY(look_at_schema());
+        CALLGATE_TRY(look_at_tally());
+        CALLGATE_TRY(look_at_approvals());
+        CALLGATE_TRY(replay_events());
         return std::move(report_);
     }
 
@@ -93,7 +92,7 @@ private:
         CALLGATE_TRY_ASSIGN(auto version, reader_.database.integer_of("PRAGMA user_version"));
         for (const Migration& step : ledger_migrations()) {
             if (step.version > version) break;
-            if (auto made = model.execute(step.sql); !made) return made;
+            CALLGATE_TRY(model.execute(step.sql));
         }
         CALLGATE_TRY_ASSIGN(auto ours, schema_of(model));
         CALLGATE_TRY_ASSIGN(auto found, schema_of(reader_.database));
@@ -137,7 +136,7 @@ private:
                 continue;
             }
             ++report_.rows;
-            if (auto done = look_at_votes(id); !done) return done;
+            CALLGATE_TRY(look_at_votes(id));
         }
     }
 
@@ -155,8 +154,7 @@ private:
 
     Result<std::string> hash_at(std::uint64_t sequence) {
         if (!hash_at_) {
-            CALLGATE_TRY_ASSIGN(auto made, reader_.database.prepare("SELECT hash FROM audit WHERE seq = ?1"));
-            hash_at_ = std::move(made);
+            CALLGATE_TRY_ASSIGN(hash_at_, reader_.database.prepare("SELECT hash FROM audit WHERE seq = ?1"));
         }
         CALLGATE_TRY_ASSIGN(auto found, hash_at_.bind(1, static_cast<std::int64_t>(sequence)).step());
         std::string hash(found ? hash_at_.blob(0) : std::string_view());
@@ -178,9 +176,9 @@ private:
         all.add(approval_, "SELECT state FROM approvals WHERE id = ?1");
         all.add(vote_, "SELECT 1 FROM votes WHERE approval_id = ?1 AND event_seq = ?2");
         CALLGATE_TRY(all.done());
-        auto archived = reader_.database.integer_of("SELECT coalesce(max(last), 0) FROM audit_segments");
-        if (!archived) return tl::unexpected(std::move(archived.error()));
-        report_.archived = static_cast<std::uint64_t>(*archived);
+        CALLGATE_TRY_ASSIGN(auto archived,
+                            reader_.database.integer_of("SELECT coalesce(max(last), 0) FROM audit_segments"));
+        report_.archived = static_cast<std::uint64_t>(archived);
         for (;;) {
             CALLGATE_TRY_ASSIGN(auto found, runners.step());
             if (!found) break;
@@ -196,7 +194,7 @@ private:
                 continue;
             }
             if (++report_.events % kBetweenLooks == 0 && !goes_on()) return check_called_off();
-            if (auto done = replay(view); !done) return done;
+            CALLGATE_TRY(replay(view));
         }
     }
 

@@ -161,7 +161,7 @@ private:
             for (const StoredCall& call : open) {
                 after = call.row.call_id;
                 if (call.row.effect == EffectClass::read) continue;  // may be repeated
-                if (auto held = hold(call); !held) return held;
+                CALLGATE_TRY(hold(call));
             }
             if (open.size() < kAtOnce) return {};
         }
@@ -248,14 +248,13 @@ Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls,
     }
     const Tables::Gap& gap = tables.gap();
     if (gap.has_calls) {
-        auto lost = calls.lost_call(fingerprint);
-        if (!lost) return tl::unexpected(std::move(lost.error()));
-        if (*lost) {
+        CALLGATE_TRY_ASSIGN(auto lost, calls.lost_call(fingerprint));
+        if (lost) {
             return held(
                 "This very request was made in the time that a restored ledger has lost, perhaps "
                 "under this idempotency key. It is not run again until a person has resolved that "
                 "call as not applied.",
-                {{"call_id", base::Uuid{**lost}.to_string()}});
+                {{"call_id", base::Uuid{*lost}.to_string()}});
         }
     }
     if (gap.until == base::WallTime() || gap.until <= tables.time().lived()) return std::nullopt;
@@ -309,8 +308,7 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     }
     KnownGap gap;
     if (restores && !order.export_file.empty()) {
-        CALLGATE_TRY_ASSIGN(auto read, read_gap(order.export_file, engine.chain_id(), past.end));
-        gap = std::move(read);
+        CALLGATE_TRY_ASSIGN(gap, read_gap(order.export_file, engine.chain_id(), past.end));
     }
     std::uint64_t unknown = 0;
     std::uint64_t revoked = 0;
@@ -332,8 +330,7 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
                 transactions.tables().record(operator_event("ledger.gap_ended", order, order.because)));
         }
         CALLGATE_TRY(engine.put_meta("mark_dir", engine.question.mark_directory));
-        CALLGATE_TRY_ASSIGN(auto signed_now, engine.checkpoints->sign(transactions.tables()));
-        note = std::move(signed_now);
+        CALLGATE_TRY_ASSIGN(note, engine.checkpoints->sign(transactions.tables()));
         return true;
     };
     CALLGATE_TRY(engine.write(accept));
@@ -341,7 +338,7 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     // An anchor's last word counts: from here on it is about the past that goes on.
     if (!engine.options.anchor_file.empty() && !note.empty()) {
         AnchorFile anchor(*engine.options.files, engine.options.anchor_file);
-        if (auto taken = anchor.submit(note); !taken) return tl::unexpected(std::move(taken.error()));
+        CALLGATE_TRY(anchor.submit(note));
     }
     const ChainHead& head = engine.tables->chain().head();
     CALLGATE_TRY(HeadMark::make(*engine.options.files, *engine.options.rng, engine.question.mark_directory,

@@ -289,29 +289,28 @@ std::span<const Migration> ledger_migrations() {
 }
 
 Result<void> check_identity(Database& database, std::span<const Migration> migrations) {
-    const auto version = database.integer_of("PRAGMA user_version");
-    if (!version) return tl::unexpected(version.error());
+    CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
     CALLGATE_TRY_ASSIGN(const auto application, database.integer_of("PRAGMA application_id"));
     CALLGATE_TRY_ASSIGN(const auto tables, database.integer_of("SELECT count(*) FROM sqlite_schema"));
-    const bool empty = tables == 0 && *version == 0 && application == 0;
+    const bool empty = tables == 0 && version == 0 && application == 0;
     if (!empty && application != kApplicationId) {
         return refused("foreign_database",
                        "The file is a database of another program, not a ledger. Name another directory for "
                        "the ledger; this file was not touched.");
     }
-    if (!empty && *version < 1) {
+    if (!empty && version < 1) {
         return refused("tampered", fmt::format("The ledger's version was changed in the file: it says {}. "
                                                "Restore the newest copy; nothing was changed.",
-                                               *version));
+                                               version));
     }
     const int newest = migrations.empty() ? 0 : migrations.back().version;
-    if (*version > newest) {
+    if (version > newest) {
         return refused(
             "newer_schema",
             fmt::format(
                 "The ledger is of version {}, and this program knows versions up to {}. Use the newer "
                 "program that wrote it; the file was not touched.",
-                *version, newest));
+                version, newest));
     }
     return {};
 }
@@ -321,7 +320,7 @@ Result<void> migrate(Database& database, std::span<const Migration> migrations, 
     CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
     for (const Migration& step : migrations) {
         if (step.version <= version) continue;
-        if (auto done = apply(database, step, also); !done) return done;
+        CALLGATE_TRY(apply(database, step, also));
     }
     return {};
 }

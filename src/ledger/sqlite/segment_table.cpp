@@ -128,13 +128,10 @@ Result<std::int64_t> drop_archived(Database& database, std::size_t limit) {
 }
 
 Result<FreePages> free_pages(Database& database) {
-    auto free = database.integer_of("PRAGMA freelist_count");
-    auto all = database.integer_of("PRAGMA page_count");
-    auto mode = database.integer_of("PRAGMA auto_vacuum");
-    for (const auto* number : {&free, &all, &mode}) {
-        if (!*number) return tl::unexpected(number->error());
-    }
-    return FreePages{*free, *all, *mode == 2};
+    CALLGATE_TRY_ASSIGN(const auto free, database.integer_of("PRAGMA freelist_count"));
+    CALLGATE_TRY_ASSIGN(const auto all, database.integer_of("PRAGMA page_count"));
+    CALLGATE_TRY_ASSIGN(const auto mode, database.integer_of("PRAGMA auto_vacuum"));
+    return FreePages{free, all, mode == 2};
 }
 
 Result<void> shrink(Database& database, std::size_t pages) {

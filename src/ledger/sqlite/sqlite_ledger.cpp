@@ -121,8 +121,7 @@ public:
         : event_(&event), reply_(&reply), waiter_(&waiter) {}
 
     Result<void> apply(Transactions& transactions) override {
-        CALLGATE_TRY_ASSIGN(auto number, transactions.tables().record(*event_));
-        number_ = number;
+        CALLGATE_TRY_ASSIGN(number_, transactions.tables().record(*event_));
         return {};
     }
     void finish(const Error* error) override {

@@ -116,7 +116,7 @@ public:
     [[gnu::hot]] Io record(AuditEvent& event, Reply& reply, Waiter& waiter) override;
     std::optional<Error> ready_to_record() override;
     Io wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
-                    Waiter& asked) override;
+                    Waiter& waiter) override;
     void stop_waiting(const KeyScope& key, const Waiter& waiter) override;
 
     Io approval_of_call(std::string call_id, ApprovalReply& reply, Waiter& waiter) override;

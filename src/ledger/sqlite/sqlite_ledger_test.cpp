@@ -227,7 +227,7 @@ TEST(SqliteLedger, ADirectoryThatOthersMayWriteIsRefused) {
 }
 
 TEST(SqliteLedger, ADirectoryOfAnotherUserIsRefusedAndItsOwnerNamed) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can give a directory away";
+    if (::geteuid() != 0) GTEST_SKIP() << "not as this user: only root can give a directory away";
     DurableLedger durable;
     std::filesystem::create_directory(durable.directory);
     std::filesystem::permissions(durable.directory, std::filesystem::perms::owner_all);
@@ -342,7 +342,7 @@ TEST(SqliteLedger, EverySignedCheckpointReachesTheWitnessAndTheLogHoldsAgainstIt
     witnessed.settle(1);
     ASSERT_FALSE(witnessed.open());
     os::RealFileOps files;
-    const auto notes = read_anchor_file(files, anchor);
+    const auto notes = read_witness_file(files, anchor);
     ASSERT_TRUE(notes);
     ASSERT_FALSE(notes->notes.empty());
     VerifyOptions options;

@@ -43,8 +43,8 @@ private:
 class EndJob final : public ReadJob {
 public:
     EndJob(SqliteLedger::Engine& engine, const base::Sha256Digest& key, std::shared_ptr<Waiter> ended,
-           WaitReply& reply, Waiter& asked)
-        : engine_(engine), key_(key), ended_(std::move(ended)), reply_(&reply), asked_(&asked) {}
+           WaitReply& reply, Waiter& waiter)
+        : engine_(engine), key_(key), ended_(std::move(ended)), reply_(&reply), waiter_(&waiter) {}
 
     Result<void> look(Reader& reader) override {
         CALLGATE_TRY_ASSIGN(const auto found, reader.calls.by_key(key_));
@@ -55,9 +55,9 @@ public:
         if (error != nullptr) reply_->error = *error;
         if (!reply_->runs) engine_.stop_waiting(key_, *ended_);
         ended_.reset();
-        Waiter* const asked = asked_;
+        Waiter* const waiter = waiter_;
         reply_->ready = true;
-        asked->wake();
+        waiter->wake();
     }
 
 private:
@@ -65,7 +65,7 @@ private:
     const base::Sha256Digest key_;
     std::shared_ptr<Waiter> ended_;
     WaitReply* reply_;
-    Waiter* asked_;
+    Waiter* waiter_;
 };
 
 template <class Answer, class Look>
@@ -81,15 +81,12 @@ Result<void> peek_at(SqliteLedger::Engine& engine, const std::string& key, const
     CALLGATE_TRY(reader.database.execute("BEGIN"));
     const auto seen = [&]() -> Result<void> {
         const base::WallTime now = engine.time->lived();
-        auto found = reader.calls.by_key(hash);
-        if (!found) return tl::unexpected(std::move(found.error()));
-        std::optional<StoredCall>& call = *found;
+        CALLGATE_TRY_ASSIGN(auto call, reader.calls.by_key(hash));
         const bool expired = call && call->row.expires_at != base::WallTime() && call->row.expires_at <= now;
         if (expired) call.reset();
         bool spent = expired;
         if (!call && !spent) {
-            CALLGATE_TRY_ASSIGN(auto tombstone, reader.calls.is_spent(hash, now));
-            spent = tombstone;
+            CALLGATE_TRY_ASSIGN(spent, reader.calls.is_spent(hash, now));
         }
         CALLGATE_TRY_ASSIGN(auto lost, lost_in_gap(*engine.tables, reader.calls, key, fingerprint,
                                                    call ? &*call : nullptr, spent));
@@ -129,11 +126,11 @@ Io SqliteLedger::peek(const KeyScope& key, const base::Sha256Digest& fingerprint
 }
 
 Io SqliteLedger::wait_for_end(const KeyScope& key, std::shared_ptr<Waiter> ended, WaitReply& reply,
-                              Waiter& asked) {
+                              Waiter& waiter) {
     const base::Sha256Digest hash = hash_of(key);
     // Registered first: an end that is not seen below wakes it.
     engine_->wait_for(hash, ended);
-    engine_->lookups->submit(std::make_unique<EndJob>(*engine_, hash, std::move(ended), reply, asked));
+    engine_->lookups->submit(std::make_unique<EndJob>(*engine_, hash, std::move(ended), reply, waiter));
     return Io::pending;
 }
 
@@ -141,8 +138,7 @@ Io SqliteLedger::approval_of_call(std::string call_id, ApprovalReply& reply, Wai
     return look_up(
         *engine_->lookups, reply, waiter,
         [&engine = *engine_, id = std::move(call_id)](Reader& reader, ApprovalReply& into) -> Result<void> {
-            CALLGATE_TRY_ASSIGN(auto found, reader.approvals.by_call(id, engine.time->latest()));
-            into.approval = std::move(found);
+            CALLGATE_TRY_ASSIGN(into.approval, reader.approvals.by_call(id, engine.time->latest()));
             return {};
         });
 }

@@ -82,36 +82,34 @@ std::uint64_t SqliteLedger::approvals_version() {
 Result<Object> SqliteLedger::stats() {
     CALLGATE_TRY_ASSIGN(auto reader, engine_->read());
     Database& database = reader->database;
-    auto calls = counts_by_state(database, "calls");
-    if (!calls) return calls;
+    CALLGATE_TRY_ASSIGN(auto calls, counts_by_state(database, "calls"));
     // Undecided ones whose time has come are expired, whatever is written.
-    auto approvals = counts_by_state(
-        database, fmt::format("(SELECT iif(state IN ('pending', 'approved') AND expires_at <= {}, 'expired', "
-                              "state) AS state FROM approvals)",
-                              micros(engine_->time->latest())));
-    if (!approvals) return approvals;
-    auto tombstones = database.integer_of("SELECT count(*) FROM tombstones");
-    auto pages = database.integer_of("PRAGMA page_count");
-    auto page_size = database.integer_of("PRAGMA page_size");
-    auto version = database.integer_of("PRAGMA user_version");
-    auto signed_size = database.integer_of("SELECT max(size) FROM checkpoints");
+    CALLGATE_TRY_ASSIGN(
+        auto approvals,
+        counts_by_state(
+            database,
+            fmt::format("(SELECT iif(state IN ('pending', 'approved') AND expires_at <= {}, 'expired', "
+                        "state) AS state FROM approvals)",
+                        micros(engine_->time->latest()))));
+    CALLGATE_TRY_ASSIGN(const auto tombstones, database.integer_of("SELECT count(*) FROM tombstones"));
+    CALLGATE_TRY_ASSIGN(const auto pages, database.integer_of("PRAGMA page_count"));
+    CALLGATE_TRY_ASSIGN(const auto page_size, database.integer_of("PRAGMA page_size"));
+    CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
+    CALLGATE_TRY_ASSIGN(const auto signed_size, database.integer_of("SELECT max(size) FROM checkpoints"));
     CALLGATE_TRY_ASSIGN(auto audit_key, database.text_of("SELECT value FROM meta WHERE name = 'audit_key'"));
-    for (const auto* number : {&tombstones, &pages, &page_size, &version, &signed_size}) {
-        if (!*number) return tl::unexpected(number->error());
-    }
     const Writer::Counts counts = engine_->writer->counts();
     const auto trouble = engine_->writer->trouble();
     const RecoveryReport& start = engine_->recovery;
     Object out{
         {"directory", engine_->options.directory},
-        {"schema", *version},
+        {"schema", version},
         {"sqlite", sqlite3_libversion()},
-        {"bytes", *pages * *page_size},
+        {"bytes", pages * page_size},
         {"wal_pages", counts.wal_pages},
-        {"calls", std::move(*calls)},
-        {"approvals", std::move(*approvals)},
-        {"tombstones", *tombstones},
-        {"audit", Object{{"events", engine_->recorded.load()}, {"signed", *signed_size}, {"key", audit_key}}},
+        {"calls", std::move(calls)},
+        {"approvals", std::move(approvals)},
+        {"tombstones", tombstones},
+        {"audit", Object{{"events", engine_->recorded.load()}, {"signed", signed_size}, {"key", audit_key}}},
         {"check", Object{{"state", name_of(engine_->health.load())}}},
         {"writer", Object{{"commits", counts.commits},
                           {"jobs", counts.jobs},
@@ -132,11 +130,11 @@ Result<Object> SqliteLedger::stats() {
     if (!start.replaces.empty()) out["start"].as_object()["replaces"] = start.replaces;
     if (engine_->anchors) {
         const Anchors::Standing anchored = engine_->anchors->standing();
-        Object& told = (out["anchors"] = Object{{"signed", anchored.offered},
-                                                {"witnessed", anchored.size},
-                                                {"failures", anchored.failures}})
-                           .as_object();
-        if (anchored.error) told["error"] = anchored.error->message;
+        Object& shown = (out["anchors"] = Object{{"signed", anchored.offered},
+                                                 {"witnessed", anchored.size},
+                                                 {"failures", anchored.failures}})
+                            .as_object();
+        if (anchored.error) shown["error"] = anchored.error->message;
     }
     if (engine_->health.load() == Engine::Health::damaged)
         out["check"].as_object()["problem"] = engine_->health_detail;
@@ -192,10 +190,10 @@ Result<std::unique_ptr<AuditReader>> SqliteLedger::read_audit() {
 }
 
 Result<std::string> SqliteLedger::checkpoint() {
-    auto signed_now = engine_->write(
-        [this](Transactions& transactions) { return engine_->checkpoints->sign(transactions.tables()); });
-    if (!signed_now) return signed_now;
-    if (!signed_now->empty()) return signed_now;
+    CALLGATE_TRY_ASSIGN(auto signed_now, engine_->write([this](Transactions& transactions) {
+        return engine_->checkpoints->sign(transactions.tables());
+    }));
+    if (!signed_now.empty()) return signed_now;
     CALLGATE_TRY_ASSIGN(auto reader, read_audit());
     CALLGATE_TRY_ASSIGN(auto latest, reader->latest_checkpoint());
     return latest.value_or(std::string());
@@ -250,8 +248,7 @@ Result<Object> SqliteLedger::rotate_audit_key(std::string_view by) {
     const auto rotate = [&](Transactions& transactions) -> Result<bool> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_rotation");
         if (!rotation) {
-            CALLGATE_TRY_ASSIGN(auto prepared, engine_->checkpoints->signer().prepare_rotation());
-            rotation = std::move(prepared);
+            CALLGATE_TRY_ASSIGN(rotation, engine_->checkpoints->signer().prepare_rotation());
         }
         KeyNames keys;
         keys.key = rotation->key;

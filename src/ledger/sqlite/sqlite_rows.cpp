@@ -17,9 +17,9 @@ namespace callgate::ledger {
 namespace {
 
 /// `stored`: a statement's answer, whether the row was as it had been found.
-Result<void> in_step(const Result<bool>& stored, std::string_view step) {
-    if (!stored) return tl::unexpected(stored.error());
-    if (*stored) return {};
+Result<void> in_step(Result<bool> stored, std::string_view step) {
+    CALLGATE_TRY_ASSIGN(const bool as_found, std::move(stored));
+    if (as_found) return {};
     return fail(ErrorCode::ledger_unavailable,
                 fmt::format("The ledger's file did not have what its rules had seen ({}).", step),
                 {{"reason", "out_of_step"}, {"operation", step}});
@@ -158,10 +158,10 @@ Result<bool> SqliteRows::votes_are_on_record(std::string_view approval_id) {
     return true;
 }
 
-Result<RowStore::FoundApproval> SqliteRows::find_open_approval(const Approval& asked,
+Result<RowStore::FoundApproval> SqliteRows::find_open_approval(const Approval& wanted,
                                                                const base::Sha256Digest& fingerprint) {
     const base::Sha256Digest request =
-        hash_of_request(asked.tenant, asked.requester, fingerprint, asked.idempotency_key);
+        hash_of_request(wanted.tenant, wanted.requester, fingerprint, wanted.idempotency_key);
     return found(tables_.approvals.open_for(request, time().latest()), "");
 }
 
@@ -172,11 +172,11 @@ Result<bool> SqliteRows::has_approval(std::string_view id) {
     return taken->has_value();
 }
 
-Result<RowStore::OpenCount> SqliteRows::count_open(const Approval& asked) {
+Result<RowStore::OpenCount> SqliteRows::count_open(const Approval& wanted) {
     // A share that is no smaller than the whole is not counted.
     const OpenApprovalLimits& limits = open_limits();
     if (std::min(limits.per_principal, limits.per_tenant) >= max_open_approvals()) return OpenCount{};
-    return tables_.approvals.count_open_of(asked.tenant, asked.requester, time().latest(), limits);
+    return tables_.approvals.count_open_of(wanted.tenant, wanted.requester, time().latest(), limits);
 }
 
 Result<bool> SqliteRows::make_room_for_approval(bool replaces) {

@@ -52,10 +52,10 @@ public:
 
     Result<FoundApproval> find_approval(std::string_view id) override;
     Result<FoundApproval> find_approval_to_use(std::string_view id) override;
-    Result<FoundApproval> find_open_approval(const Approval& asked,
+    Result<FoundApproval> find_open_approval(const Approval& wanted,
                                              const base::Sha256Digest& fingerprint) override;
     Result<bool> has_approval(std::string_view id) override;
-    Result<OpenCount> count_open(const Approval& asked) override;
+    Result<OpenCount> count_open(const Approval& wanted) override;
     const OpenApprovalLimits& open_limits() const override { return tables_.kept().open_approvals; }
     std::size_t max_open_approvals() const override { return tables_.kept().max_open_approvals; }
     Result<bool> make_room_for_approval(bool replaces) override;

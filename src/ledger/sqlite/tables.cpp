@@ -22,7 +22,7 @@ Result<void> Tables::store_end() {
     CALLGATE_TRY(store_nodes());
     if (!log_is_marked_) {
         marks_log_ = true;
-        if (auto marked = audit.set_mark(chain_.head()); !marked) return marked;
+        CALLGATE_TRY(audit.set_mark(chain_.head()));
     }
     return tally.store(AuditPlace(chain_.head()));
 }

@@ -97,15 +97,14 @@ struct Kept {
 
 Result<Kept> read_kept(Database& database, RowHasher& hasher, const AuditPlace& head) {
     CALLGATE_TRY_ASSIGN(auto query, database.prepare("SELECT value FROM meta WHERE name = 'tally'"));
-    auto found = query.step();
-    if (!found) return tl::unexpected(std::move(found.error()));
+    CALLGATE_TRY_ASSIGN(auto found, query.step());
     Kept kept;
-    if (!*found && head.size == 0) {
+    if (!found && head.size == 0) {
         CALLGATE_TRY_ASSIGN(auto whose, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
         kept.broken = !whose.empty();  // else nothing was ever written
         if (!kept.broken) return kept;
     }
-    if (!*found || query.blob(0).size() != kRecordBytes) {
+    if (!found || query.blob(0).size() != kRecordBytes) {
         kept.why = "the tally of the rows is missing or was changed";
         return kept;
     }
@@ -158,10 +157,6 @@ Result<TallySum> sum_of_notes(Database& database, RowHasher& hasher) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> tallied_tables() noexcept {
-    return kTables;
-}
 
 void TallySum::add(const base::Sha256Digest& hash) noexcept {
     TallySum other;
@@ -229,9 +224,7 @@ Result<void> Tally::begin(Database& database) {
     sums_ = {};
     broken_ = false;
     CALLGATE_TRY(add_all(database, hasher_, sums_.rows, {}));
-    auto notes = sum_of_notes(database, hasher_);
-    if (!notes) return tl::unexpected(std::move(notes.error()));
-    sums_.notes = *notes;
+    CALLGATE_TRY_ASSIGN(sums_.notes, sum_of_notes(database, hasher_));
     return {};
 }
 
@@ -314,19 +307,16 @@ Result<Recount> recount(Database& database, const base::SealKey& key, const Work
     CALLGATE_TRY_ASSIGN(auto chain_id, database.text_of("SELECT value FROM meta WHERE name = 'chain_id'"));
     RowHasher hasher(key, chain_id);
     CALLGATE_TRY_ASSIGN(const auto head, audit_place(database, chain_id));
-    auto kept = read_kept(database, hasher, head);
-    if (!kept) return tl::unexpected(std::move(kept.error()));
+    CALLGATE_TRY_ASSIGN(auto kept, read_kept(database, hasher, head));
     TallySum now;
-    auto rows = add_all(database, hasher, now, progress);
-    if (!rows) return tl::unexpected(std::move(rows.error()));
-    auto notes = sum_of_notes(database, hasher);
-    if (!notes) return tl::unexpected(std::move(notes.error()));
+    CALLGATE_TRY_ASSIGN(auto rows, add_all(database, hasher, now, progress));
+    CALLGATE_TRY_ASSIGN(auto notes, sum_of_notes(database, hasher));
     Recount counted;
-    counted.rows = *rows;
-    counted.adds_up = !kept->broken && kept->sums.rows == now && kept->sums.notes == *notes;
-    if (kept->broken) {
-        counted.why = kept->why;
-    } else if (kept->sums.notes != *notes) {
+    counted.rows = rows;
+    counted.adds_up = !kept.broken && kept.sums.rows == now && kept.sums.notes == notes;
+    if (kept.broken) {
+        counted.why = kept.why;
+    } else if (kept.sums.notes != notes) {
         counted.why =
             "what the ledger notes about itself (its clock, how long things are kept, where its mark is) was "
             "changed in the file";

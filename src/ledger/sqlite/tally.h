@@ -50,9 +50,6 @@ struct AuditPlace {
 /// Of the file's audit, in the transaction that `database` is in.
 Result<AuditPlace> audit_place(Database& database, std::string_view chain_id);
 
-/// The tables it covers.
-std::span<const std::string_view> tallied_tables() noexcept;
-
 /// A sum of keyed hashes. A value: a copy is what one can go back to.
 struct TallySum {
     std::array<std::uint64_t, 4> limbs{};  ///< the least significant first

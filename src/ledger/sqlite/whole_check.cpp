@@ -94,14 +94,13 @@ Result<Object> check_all(Reader& reader, const base::SealKey& key, const KeptSin
                          const WorkProgress& progress) {
     std::optional<Step> step(std::in_place, reader.database, progress);
     Array problems;
-    auto rows = reader.database.prepare("PRAGMA integrity_check(100)");
-    if (!rows) return tl::unexpected(std::move(rows.error()));
+    CALLGATE_TRY_ASSIGN(auto rows, reader.database.prepare("PRAGMA integrity_check(100)"));
     for (;;) {
-        auto row = rows->step();
+        auto row = rows.step();
         if (step->stopped()) return check_called_off();
         if (!row) return tl::unexpected(std::move(row.error()));
         if (!*row) break;
-        if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
+        if (rows.text(0) != "ok") problems.emplace_back(rows.text(0));
     }
     const auto count = [&](std::string_view what, std::string_view sql) -> Result<void> {
         CALLGATE_TRY_ASSIGN(auto found, reader.database.integer_of(sql));

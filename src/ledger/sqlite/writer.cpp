@@ -70,8 +70,7 @@ public:
         : upkeep_(upkeep), on_more_(std::move(on_more)) {}
 
     Result<void> apply(Transactions& transactions) override {
-        CALLGATE_TRY_ASSIGN(auto more, upkeep_(transactions));
-        more_ = more;
+        CALLGATE_TRY_ASSIGN(more_, upkeep_(transactions));
         return {};
     }
     void finish(const Error* error) override {
@@ -355,15 +354,15 @@ Result<void> Writer::attempt(Jobs& jobs, std::size_t& culprit) {
 void Writer::failed(Jobs& jobs, const Error& error) {
     const bool over = error.details.contains("stopped");
     const bool ends = over || ends_all(error);
-    const Error told = ends && !over ? stopped_for_good(error) : error;
+    const Error reported = ends && !over ? stopped_for_good(error) : error;
     {
         const base::MutexLock lock(mutex_);
-        set_trouble(told);
+        set_trouble(reported);
         ended_ = ends;
         counts_.refused += jobs.size();
     }
     for (auto& job : jobs) {
-        job->finish(&told);
+        job->finish(&reported);
         if (ends || left_over_.size() >= options_.max_waiting_jobs) continue;
         if (auto rest = job->left_over()) left_over_.push_back(std::move(rest));
     }
