@@ -1,10 +1,12 @@
-// Any bytes as an audit event, a line of an export, a checkpoint, a key and a whole export.
+// Any bytes as an audit event, a line of an export, a checkpoint, a key, a witness's file and a whole export.
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <callgate/json.h>
 
+#include "ledger/audit/anchor.h"
 #include "ledger/audit/checkpoint.h"
 #include "ledger/audit/event_view.h"
 #include "ledger/audit/export.h"
@@ -57,6 +59,21 @@ void as_note(std::string_view input) {
     require(!SigningKey::parse(input) || input.starts_with("PRIVATE+KEY+"), "a private key says so");
 }
 
+void as_witness(std::string_view input) {
+    const WitnessNotes read = read_witness(input);
+    std::vector<std::string> whole;  // those of them that are notes; a line may say what is none
+    std::string printed;
+    for (const std::string& note : read.notes) {
+        if (!parse_checkpoint(note)) continue;
+        whole.push_back(note);
+        printed += note;
+    }
+    const WitnessNotes again = read_witness(printed);
+    require(again.notes == whole && again.unreadable == 0, "notes are read as they were printed");
+    if (read.notes.empty() && read.unreadable == 0)
+        require(input.find_first_not_of('\n') == std::string_view::npos, "nothing is passed over unseen");
+}
+
 void as_export(std::string_view input) {
     ExportVerifier whole({}, 4'096);
     whole.feed(input);
@@ -75,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     as_event(input);
     as_line(input);
     as_note(input);
+    as_witness(input);
     as_export(input);
     return 0;
 }

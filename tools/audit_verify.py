@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Verifies an exported audit log of Callgate, independently: plain Python, nothing but the standard library.
 
-    audit_verify.py [--key VKEY]... [--chain ID] [--witness ANCHORS.jsonl] [--json] EXPORT.jsonl
+    audit_verify.py [--key VKEY]... [--chain ID] [--witness FILE] [--json] EXPORT.jsonl
     audit_verify.py --batch DIRECTORY
 
 The format is docs/formats/audit.md; this program was written from that page and shares no code with the library.
 It says `intact`, `unwitnessed` (intact as far as can be told without a witness) or `broken` with the first bad
-record and why, and ends with 0, 0 and 1; 2 if it could not read its input. With --json the report is one JSON line.
+record and why, and ends with 0, 0 and 1; 2 if it could not read its input, or the witness's file holds no checkpoint of
+this log. With --json the report is one JSON line.
 --batch verifies every X.audit.jsonl of a directory, with X.witness.jsonl and the keys in X.keys (one to a line)
 where they are there, and prints one JSON line for each.
 """
@@ -305,20 +306,35 @@ def checkpoint_of_line(value):
 
 
 def read_witness(path):
-    """The notes of an anchor file; lines that a crash cut short are passed over."""
-    notes = []
-    for line in path.read_bytes().split(b"\n")[:-1]:
+    """(notes, the number of lines that belong to none): an anchor file's lines, and notes as they are."""
+    *lines, rest = path.read_bytes().split(b"\n")
+    notes, unreadable, at = [], int(rest != b""), 0
+    while at < len(lines):
+        end = at + 4
+        while end < len(lines) and lines[end].startswith("\u2014 ".encode()):
+            end += 1
         try:
-            notes.append(checkpoint_of_line(parse_canonical(line)))
-        except ValueError:
+            need(lines[at + 3 : at + 4] == [b""] and end > at + 4, "this is no note")
+            text = b"".join(line + b"\n" for line in lines[at:end]).decode("utf-8")
+            Note(text)
+            notes.append(text)
+            at = end
             continue
-    return notes
+        except ValueError:
+            pass
+        try:
+            if lines[at]:
+                notes.append(checkpoint_of_line(parse_canonical(lines[at])))
+        except ValueError:
+            unreadable += 1
+        at += 1
+    return notes, unreadable
 
 
 class Verifier:
-    def __init__(self, keys=(), witnessed=(), chain=None):
+    def __init__(self, keys=(), witness=((), 0), chain=None):
         self.pinned, self.trusted = bool(keys), {key.vkey for key in keys}
-        self.witness_texts, self.witnessed = list(witnessed), []
+        self.witness_texts, self.witnessed = list(witness[0]), []
         self.expected_chain, self.chain, self.origin = chain, None, None
         self.tree, self.last_hash = Tree(), b""
         self.in_force = self.handing_over = None
@@ -326,6 +342,7 @@ class Verifier:
         self.counts = dict.fromkeys(
             ["checkpoints", "signed_events", "witness_notes", "witnessed_events", "payloads", "erased_payloads",
              "sealed_payloads", "clock_steps_back", "boots", "after"], 0)  # fmt: skip
+        self.counts["unreadable_witness_lines"] = witness[1]
         self.last_time, self.last_boot, self.open = 0, None, {}
 
     def begin(self, chain):
@@ -542,8 +559,8 @@ def verify_batch(directory):
         name = log.name.removesuffix(".audit.jsonl")
         keys, witness = directory / f"{name}.keys", directory / f"{name}.witness.jsonl"
         pinned = [Key(line) for line in keys.read_text().split()] if keys.exists() else []
-        notes = read_witness(witness) if witness.exists() else []
-        print(json.dumps({"log": name, **Verifier(pinned, notes).verify(log)}))
+        kept = read_witness(witness) if witness.exists() else ((), 0)
+        print(json.dumps({"log": name, **Verifier(pinned, kept).verify(log)}))
 
 
 def main():
@@ -552,7 +569,7 @@ def main():
                         help="a log that `callgate audit export` wrote; before it its segments, oldest first")  # fmt: skip
     parser.add_argument("--key", action="append", default=[], help="a public key (vkey) that you trust")
     parser.add_argument("--chain", help="the chain that this has to be")
-    parser.add_argument("--witness", type=pathlib.Path, help="an anchor file")
+    parser.add_argument("--witness", type=pathlib.Path, help="an anchor file, or what `callgate audit checkpoint` printed")
     parser.add_argument("--json", action="store_true", help="the report as one JSON line")
     parser.add_argument("--batch", type=pathlib.Path, metavar="DIRECTORY", help="all logs of a directory")
     options = parser.parse_args()
@@ -562,18 +579,22 @@ def main():
         if options.batch:
             return verify_batch(options.batch)
         keys = [Key(text) for text in options.key]
-        notes = read_witness(options.witness) if options.witness else []
-        report = Verifier(keys, notes, options.chain).verify(*options.export)
+        kept = read_witness(options.witness) if options.witness else ((), 0)
+        report = Verifier(keys, kept, options.chain).verify(*options.export)
+        if options.witness and report["verdict"] == "unwitnessed":
+            raise ValueError(f"{options.witness} holds no checkpoint of this log, callgate/audit/{report['chain']} "
+                             f"(checkpoints of others: {len(kept[0])}, lines that cannot be read: {kept[1]})")  # fmt: skip
     except (OSError, ValueError) as error:
         print(f"audit_verify.py: {error}", file=sys.stderr)
         return 2
+    unread = "; lines of the witness's file that cannot be read: {}".format(kept[1]) if kept[1] else ""
     if options.json:
         print(json.dumps(report))
     elif "fault" in report:
-        print("BROKEN at {sequence} ({kind}): {sentence}".format(**report["fault"]))
+        print("BROKEN at {sequence} ({kind}): {sentence}".format(**report["fault"]) + unread)
     else:
         print("{verdict}: {events} events, {signed_events} of them signed, {witnessed_events} witnessed; {open_calls} "
-              "calls without an end; keys pinned: {pinned}".format(**report))  # fmt: skip
+              "calls without an end; keys pinned: {pinned}".format(**report) + unread)  # fmt: skip
     return 1 if "fault" in report else 0
 
 

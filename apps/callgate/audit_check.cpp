@@ -48,6 +48,20 @@ Result<std::vector<ledger::VerifyingKey>> keys_in(const std::vector<std::string>
     return keys;
 }
 
+// Nobody may take a verdict for that of a witness who said nothing about this log. `holds`: what is in its
+// file.
+Error no_witness(const std::string& path, std::string_view reason, std::string_view holds,
+                 std::uint64_t unreadable) {
+    const std::string unread =
+        unreadable == 0 ? "" : fmt::format(" (lines that cannot be read: {})", unreadable);
+    return Error(
+        ErrorCode::config_error,
+        fmt::format("The witness {} {}{}. Name a file with what `callgate audit checkpoint` printed of "
+                    "this log, or the anchor file that the log's owner writes.",
+                    path, holds, unread),
+        {{"reason", reason}, {"path", path}, {"unreadable_lines", unreadable}});
+}
+
 Result<ledger::VerifyOptions> options_of(const VerifyLine& line) {
     ledger::VerifyOptions options;
     auto keys = keys_in(line.keys);
@@ -55,12 +69,17 @@ Result<ledger::VerifyOptions> options_of(const VerifyLine& line) {
     options.pinned = std::move(*keys);
     if (line.witness.empty()) return options;
     os::RealFileOps files;
-    auto notes = ledger::read_anchor_file(files, line.witness);
-    if (!notes) {
-        notes.error().code = ErrorCode::config_error;
-        return tl::unexpected(std::move(notes.error()));
+    auto kept = ledger::read_witness_file(files, line.witness);
+    if (!kept) {
+        kept.error().code = ErrorCode::config_error;
+        return tl::unexpected(std::move(kept.error()));
     }
-    options.witnessed = std::move(notes->notes);
+    if (kept->notes.empty())
+        return tl::unexpected(no_witness(line.witness, "witness_unreadable",
+                                         kept->unreadable == 0 ? "is empty" : "holds no checkpoint",
+                                         kept->unreadable));
+    options.witnessed = std::move(kept->notes);
+    options.unreadable_witness_lines = kept->unreadable;
     return options;
 }
 
@@ -85,7 +104,17 @@ Result<void> feed_file(const std::string& path, const std::function<bool(std::st
     }
 }
 
-int tell(OperatorRun& run, const ledger::VerifyReport& report) {
+// `witnessed`: the notes in the witness's file.
+int tell(OperatorRun& run, const VerifyLine& line, const std::vector<std::string>& witnessed,
+         const ledger::VerifyReport& report) {
+    if (!line.witness.empty() && report.verdict() == ledger::AuditVerdict::unwitnessed) {
+        const auto other = ledger::parse_checkpoint(witnessed.front());
+        const std::string holds =
+            fmt::format("holds checkpoints of {}, but none of this log, {}",
+                        other ? other->checkpoint.origin : "", ledger::audit_origin(report.chain_id));
+        return run.give_up(
+            no_witness(line.witness, "witness_of_another_log", holds, report.unreadable_witness_lines));
+    }
     const bool broken = report.verdict() == ledger::AuditVerdict::broken;
     if (!run.print_json(report.to_json())) {
         const Style& style = run.style();
@@ -156,6 +185,10 @@ Result<Value> check_proof(const ProveLine& line) {
 int verify_log(OperatorRun& run, const VerifyLine& line) {
     auto options = options_of(line);
     if (!options) return run.give_up(options.error());
+    const auto answer_with = [&run, &line,
+                              witnessed = options->witnessed](const ledger::VerifyReport& report) {
+        return tell(run, line, witnessed, report);
+    };
     // Segments first, oldest first; each file goes on where the last one ended.
     const auto feed_all = [](ledger::ExportVerifier& verifier, const std::vector<std::string>& files,
                              bool more_follows) -> Result<void> {
@@ -171,7 +204,7 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
         auto fed = feed_all(verifier, line.segments, true);
         if (fed) fed = feed_all(verifier, line.from_export, false);
         if (!fed) return run.give_up(fed.error());
-        return tell(run, verifier.finish());
+        return answer_with(verifier.finish());
     }
     // Where nothing can be written nobody can own it: it is looked at as it is.
     if (const auto directory = run.directory(); directory && ledger::is_read_only(*directory)) {
@@ -183,7 +216,7 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
         const auto media = ledger::MediaLedger::open(files, *directory);
         if (!media) return run.give_up(media.error());
         const auto report = ledger::verify_audit((*media)->audit(), *options);
-        return report ? tell(run, *report) : run.give_up(report.error());
+        return report ? answer_with(*report) : run.give_up(report.error());
     }
     for (int tries = 1;; ++tries) {
         ledger::ExportVerifier verifier(*options);
@@ -195,7 +228,7 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
                                              return !broken;
                                          });
         // Once there is a fault the rest is not asked for any more.
-        if (answer || broken) return tell(run, verifier.finish());
+        if (answer || broken) return answer_with(verifier.finish());
         // An owner that ended in the middle: the next one has the same log.
         const bool again = text_at(answer.error().details, "reason") == ledger::kOwnerEnds;
         if (!again || tries == kMostOwners) return run.give_up(answer.error());

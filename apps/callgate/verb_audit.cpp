@@ -121,7 +121,8 @@ void add_audit(Verb& program, const Console& console) {
                      given.verify.keys);
     verifying
         .option("--witness", "FILE",
-                "what a witness saw of the log: the file that checkpoints were anchored in",
+                "what a witness saw of the log: what callgate audit checkpoint printed and you kept, or the "
+                "anchor file that the log's owner writes",
                 given.verify.witness)
         .completed_by(Completes::file);
     verifying
@@ -136,10 +137,11 @@ void add_audit(Verb& program, const Console& console) {
     verifying.text(
         "Every event, hash, payload, checkpoint and signature is checked; the first that is wrong is named. "
         "Without a witness nobody can tell a log that was cut off, or made anew by who holds the key, from a "
-        "whole one: the verdict is then \"unwitnessed\".");
+        "whole one: the verdict is then \"unwitnessed\". A witness that saw nothing of this log is an error, "
+        "and lines of its file that cannot be read are counted.");
     verifying.exits(0, "nothing is wrong")
         .exits(1, "something is; or Ctrl-C")
-        .exits(2, "wrong usage, no ledger, or a log or file that cannot be read");
+        .exits(2, "wrong usage, no ledger, a log or file that cannot be read, or a witness of nothing");
     verifying.example("callgate audit verify --key \"$vkey\" \\\n      --witness /mnt/witness/audit.notes")
         .example("callgate audit verify --from-export audit.jsonl");
     runs(verifying, [&given](OperatorRun& run) { return verify_log(run, given.verify); });
@@ -191,10 +193,11 @@ void add_audit(Verb& program, const Console& console) {
     Verb& signing = group.add("checkpoint", "sign the log as it is now");
     add_operator_options(signing, given);
     signing.text(
-        "What is printed can be kept anywhere else: it tells later whether the log still begins like this. "
+        "Keep what is printed where who can write to the ledger cannot: callgate audit verify --witness FILE "
+        "tells later whether the log still begins like this. One file may hold many, one after the other. "
         "Send it to a file to keep it; a terminal gets long lines folded.");
     signing.exits(0, "signed").exits(2, "wrong usage, or no ledger");
-    signing.example("callgate audit checkpoint >> /mnt/elsewhere/checkpoints");
+    signing.example("callgate audit checkpoint >> /mnt/witness/audit.notes");
     runs(signing, checkpoint);
 
     Verb& naming = group.add("key", "the public key that signs the log: pin it elsewhere");

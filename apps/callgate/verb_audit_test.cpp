@@ -123,6 +123,64 @@ TEST_P(VerbAudit, AWholeLogVerifiesAndSaysWhatNobodyWitnessed) {
     EXPECT_EQ(test.run({"audit", "verify", "--from-export", dir.file("none")}).exit_code, 2);
 }
 
+TEST_P(VerbAudit, WhatWasKeptOfCheckpointsIsAWitness) {
+    call(1);
+    ready();
+    std::string kept = test.run({"audit", "checkpoint"}).out;
+    const Value one = test.json({"audit", "verify", "--witness", file("one", kept)});
+    EXPECT_EQ(one.at("verdict"), "intact") << json::write(one);
+    EXPECT_EQ(one.at("witness_notes"), 1);
+    kept += "\n" + test.run({"audit", "checkpoint"}).out;
+    const Value two = test.json({"audit", "verify", "--witness", file("two", kept)});
+    EXPECT_EQ(two.at("verdict"), "intact") << json::write(two);
+    EXPECT_EQ(two.at("witness_notes"), 2);
+    EXPECT_EQ(two.at("unreadable_witness_lines"), 0);
+    const Ran torn = test.run({"audit", "verify", "--witness", file("torn", kept + "callgate/aud")});
+    EXPECT_EQ(torn.exit_code, 0) << torn.err;
+    EXPECT_THAT(torn.out, HasSubstr("intact"));
+    EXPECT_THAT(torn.out, HasSubstr("file that cannot be read: 1"));
+    EXPECT_EQ(test.json({"audit", "verify", "--witness", file("torn", kept + "callgate/aud")})
+                  .at("unreadable_witness_lines"),
+              1);
+}
+
+TEST_P(VerbAudit, AWitnessThatSawMoreThanThereIsFindsWhatWasCutOff) {
+    call(1);
+    ready();
+    const Ran exported = test.run({"audit", "export"});
+    ASSERT_EQ(test.run({"audit", "rotate-key", "--yes"}).exit_code, 0) << "one more event";
+    const std::string witness = file("witness", test.run({"audit", "checkpoint"}).out);
+    const Ran ran =
+        test.run({"audit", "verify", "--from-export", file("old", exported.out), "--witness", witness});
+    EXPECT_EQ(ran.exit_code, 1) << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr("witness_size"));
+}
+
+TEST_P(VerbAudit, AWitnessOfNothingIsAnError) {
+    call(1);
+    ready();
+    const std::string foreign = [&] {
+        LedgerTest made;
+        made.let_go();
+        return made.run({"audit", "checkpoint"}).out;
+    }();
+    const auto refused = [&](std::string_view content) {
+        const Ran ran = test.run({"audit", "verify", "--witness", file("witness", content)});
+        EXPECT_EQ(ran.exit_code, 2) << ran.out;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, HasSubstr("callgate audit checkpoint"));
+        return ran.err;
+    };
+    EXPECT_THAT(refused(""), HasSubstr("is empty"));
+    EXPECT_THAT(refused("garbage\nmore garbage\n"),
+                HasSubstr("holds no checkpoint (lines that cannot be read: 2)"));
+    const std::string origin = foreign.substr(0, foreign.find('\n'));
+    EXPECT_THAT(refused(foreign + "torn"),
+                HasSubstr("holds checkpoints of " + origin + ", but none of this log"));
+    const Ran ran = test.run({"audit", "verify", "--json", "--witness", file("witness", "garbage\n")});
+    EXPECT_EQ(json::parse(ran.out).value().at("error").at("details").at("reason"), "witness_unreadable");
+}
+
 TEST_P(VerbAudit, AnotherKeyThanThePinnedOneIsAFault) {
     call(1);
     ready();

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """tools/audit_verify.py by itself: its signatures, its strictness, its command line."""
 
+import base64
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -79,11 +81,25 @@ class Events(unittest.TestCase):
             self.assertTrue(self.refused(**wrong), wrong)
 
 
+def note(chain, size=0, root=hashlib.sha256(b"").digest()):
+    """A checkpoint; nobody checks who signed what a witness keeps."""
+    signature = base64.b64encode(bytes(68)).decode()
+    return f"callgate/audit/{chain}\n{size}\n{base64.b64encode(root).decode()}\n\n\u2014 w {signature}\n"
+
+
+def anchor_line(text):
+    return audit_verify.canonical({"checkpoint": text}).decode() + "\n"
+
+
 class CommandLine(unittest.TestCase):
-    def run_on(self, text, *arguments):
+    def run_on(self, text, *arguments, witness=None):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "log.jsonl"
             path.write_text(text, encoding="utf-8")
+            if witness is not None:
+                kept = pathlib.Path(folder) / "witness"
+                kept.write_text(witness, encoding="utf-8")
+                arguments = (*arguments, "--witness", str(kept))
             command = [sys.executable, "-B", str(TOOLS / "audit_verify.py"), *arguments, str(path)]
             return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -105,6 +121,28 @@ class CommandLine(unittest.TestCase):
 
     def test_another_chain_than_asked_for(self):
         self.assertEqual(json.loads(self.run_on(HEADER, "--chain", "d", "--json").stdout)["fault"]["kind"], "chain")
+
+    def test_a_witness_is_an_anchor_file_or_notes_as_they_were_printed(self):
+        one, other = note("c"), note("d")
+        for witness, notes, unreadable in [
+            (one, 1, 0), (one + one, 2, 0), (one + "\n" + one, 2, 0), (anchor_line(one), 1, 0), (other + one, 1, 0),
+            (anchor_line(one) + one, 2, 0), ("Monday\n" + one, 1, 1), (one + one[:40], 1, 3),
+        ]:  # fmt: skip
+            done = self.run_on(HEADER, "--json", witness=witness)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            self.assertEqual(report["verdict"], "intact", witness)
+            self.assertEqual((report["witness_notes"], report["unreadable_witness_lines"]), (notes, unreadable), witness)
+        done = self.run_on(HEADER, witness="Monday\n" + one)
+        self.assertIn("lines of the witness's file that cannot be read: 1", done.stdout)
+        done = self.run_on(HEADER, "--json", witness=note("c", 5))
+        self.assertEqual(json.loads(done.stdout)["fault"]["kind"], "witness_size")
+
+    def test_a_witness_of_nothing_is_an_error(self):
+        for witness in ["", "garbage\n", note("d"), anchor_line(note("d"))]:
+            done = self.run_on(HEADER, witness=witness)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), witness)
+            self.assertIn("holds no checkpoint of this log, callgate/audit/c", done.stderr)
 
     def test_bad_arguments_are_told(self):
         self.assertEqual(self.run_on(HEADER, "--key", "no key").returncode, 2)

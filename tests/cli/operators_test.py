@@ -17,6 +17,7 @@ import socket
 import sqlite3
 import struct
 import subprocess
+import sys
 import termios
 
 import harness
@@ -238,6 +239,43 @@ class Audit(LedgerTest):
         self.assertEqual((ran.code, ran.err), (1, ""), ran)
         self.assertIn("broken", ran.out)
 
+    def test_what_is_kept_of_checkpoints_is_a_witness_for_both_verifiers(self):
+        owner = self.own()
+        owner.do("call 1 succeeded")
+        witness, export = self.dir / "witness.notes", self.dir / "audit.jsonl"
+        second = pathlib.Path(__file__).resolve().parents[2] / "tools" / "audit_verify.py"
+
+        def verdicts(code):
+            """What the program says of the ledger and of an export, and what the second verifier says."""
+            ran = subprocess.run([sys.executable, "-B", second, "--json", "--witness", witness, export],
+                                 capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(ran.returncode, code, ran)
+            answers = [
+                self.json("audit", "verify", "--witness", witness, code=code),
+                self.json("audit", "verify", "--from-export", export, "--witness", witness, code=code),
+            ]
+            if code == 0:
+                answers.append(json.loads(ran.stdout))
+            return answers
+
+        def check():
+            with witness.open("a") as file:
+                file.write(self.verb("audit", "checkpoint").out)
+            export.unlink(missing_ok=True)
+            self.assertEqual(self.verb("audit", "export", "-o", export).code, 0)
+            for report in verdicts(0):
+                self.assertEqual((report["verdict"], report["unreadable_witness_lines"]), ("intact", 0), report)
+
+        self.both_ways(owner, check)
+        notes = witness.read_text()
+        witness.write_text("kept by ann\n" + notes)
+        for report in verdicts(0):
+            self.assertEqual((report["witness_notes"], report["unreadable_witness_lines"]), (2, 1), report)
+        for nothing in ("", "garbage\n", notes.replace("callgate/audit/", "callgate/audit/not-")):
+            witness.write_text(nothing)
+            for answer in verdicts(2):
+                self.assertIn("callgate audit checkpoint", answer["error"]["message"])
+
     def test_an_owner_that_ends_in_the_middle_ends_an_export(self):
         owner = self.own()
         owner.do("approvals 1 20000")
@@ -382,7 +420,7 @@ class OwnersComeAndGo(LedgerTest):
 
     def test_files_of_another_user_are_left_alone(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can give files away")
+            self.skipTest("not as this user: only root can give files away")
         self.own().end()
         for path in (self.ledger, *pathlib.Path(self.ledger).iterdir()):
             os.chown(path, 65534, 65534)

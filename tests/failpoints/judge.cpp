@@ -76,7 +76,7 @@ private:
         if (!reader) return wrong("The audit cannot be read: " + reader.error().message);
         ledger::VerifyOptions options;
         os::RealFileOps files;
-        if (auto anchored = ledger::read_anchor_file(files, place_.anchor()))
+        if (auto anchored = ledger::read_witness_file(files, place_.anchor()))
             options.witnessed = std::move(anchored->notes);
         const auto report = ledger::verify_audit(**reader, std::move(options));
         if (!report) return wrong("The audit cannot be verified: " + report.error().message);

@@ -58,6 +58,22 @@ void write_note(const os::Fd& input, std::string_view note) {
     }
 }
 
+/// How far the note goes that may begin here; 0 where none does.
+std::size_t note_size(std::string_view text) {
+    std::size_t at = 0;
+    for (int line = 1; line <= 4; ++line) {
+        const std::size_t end = text.find('\n', at);
+        if (end == std::string_view::npos || (line == 4 && end != at)) return 0;
+        at = end + 1;
+    }
+    while (text.substr(at).starts_with(kSignaturePrefix)) {
+        const std::size_t end = text.find('\n', at);
+        if (end == std::string_view::npos) break;
+        at = end + 1;
+    }
+    return at;
+}
+
 /// What it has said on its standard error, as far as it is there.
 std::string last_words(const os::Fd& errors) {
     std::array<char, 500> text;
@@ -97,22 +113,30 @@ Result<void> AnchorFile::append(std::string_view note) {
     return files_.fdatasync(file);
 }
 
-Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& path, std::size_t max_bytes) {
-    CALLGATE_TRY_ASSIGN(const auto text, os::read_file(files, path, max_bytes));
-    AnchoredNotes out;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\n');
-        const std::string_view line = rest.substr(0, end);
-        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-        if (line.empty()) continue;
+WitnessNotes read_witness(std::string_view text) {
+    WitnessNotes out;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        if (const std::size_t size = note_size(text); size > 0 && parse_checkpoint(text.substr(0, size))) {
+            out.notes.emplace_back(text.substr(0, size));
+            text.remove_prefix(size);
+            continue;
+        }
+        const std::string_view line = text.substr(0, end);
+        // A line without its end was cut short, even if what is left of it can be read.
         auto note = end == std::string_view::npos ? std::nullopt : read_checkpoint_line(line);
         if (note)
             out.notes.push_back(std::move(*note));
-        else
-            ++out.torn;
+        else if (!line.empty())
+            ++out.unreadable;
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
     return out;
+}
+
+Result<WitnessNotes> read_witness_file(os::FileOps& files, const std::string& path, std::size_t max_bytes) {
+    CALLGATE_TRY_ASSIGN(const auto text, os::read_file(files, path, max_bytes));
+    return read_witness(text);
 }
 
 Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::string& path,

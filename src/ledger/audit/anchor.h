@@ -48,12 +48,16 @@ private:
     bool clean_ = false;  // the file is known to end with a whole line
 };
 
-struct AnchoredNotes {
+/// What somebody kept of a log's checkpoints.
+struct WitnessNotes {
     std::vector<std::string> notes;
-    std::uint64_t torn = 0;  ///< lines that are no checkpoint lines, passed over
+    std::uint64_t unreadable = 0;  ///< lines that belong to none of them: cut short, or something else
 };
-/// What an anchor file holds. As os::read_file; a file that is missing is an error, an empty one is not.
-Result<AnchoredNotes> read_anchor_file(os::FileOps& files, const std::string& path,
+/// Reads the lines of an anchor file and signed notes as they are, one after the other, in any mixture and
+/// with empty lines anywhere between them. What is neither is counted and passed over, line by line.
+WitnessNotes read_witness(std::string_view text);
+/// The same of a file. Errors as os::read_file; a file that is missing is an error, an empty one is not.
+Result<WitnessNotes> read_witness_file(os::FileOps& files, const std::string& path,
                                        std::size_t max_bytes = 256u << 20);
 
 /// The checkpoint that was put last into an anchor file for the log of this origin; nothing where there is

@@ -4,6 +4,7 @@
 
 #include "base/failpoint.h"
 #include "ledger/audit/audit_testing.h"
+#include "ledger/audit/export.h"
 #include "os/faulty_file_ops.h"
 #include "os/files.h"
 #include "os/scratch_dir.h"
@@ -14,7 +15,7 @@ namespace {
 
 class AnchorFileTest : public testing::Test {
 protected:
-    std::vector<std::string> anchored() { return read_anchor_file(files, path).value().notes; }
+    std::vector<std::string> anchored() { return read_witness_file(files, path).value().notes; }
 
     os::ScratchDir dir;
     os::RealFileOps files;
@@ -28,7 +29,7 @@ TEST_F(AnchorFileTest, KeepsEveryCheckpoint) {
     ASSERT_TRUE(anchor.submit("two\n"));
     ASSERT_TRUE(AnchorFile(disk, path).submit("three\n"));
     EXPECT_EQ(anchored(), (std::vector<std::string>{"one\n", "two\n", "three\n"}));
-    EXPECT_EQ(read_anchor_file(files, path)->torn, 0u);
+    EXPECT_EQ(read_witness_file(files, path)->unreadable, 0u);
     EXPECT_EQ(disk.calls(os::FileOp::fdatasync), 3u);
 }
 
@@ -44,7 +45,7 @@ TEST_F(AnchorFileTest, PassesOverALineThatWasCutShort) {
     EXPECT_EQ(anchored(), (std::vector<std::string>{"one\n"}));
     ASSERT_TRUE(anchor.submit("two\n"));
     EXPECT_EQ(anchored(), (std::vector<std::string>{"one\n", "two\n"}));
-    EXPECT_EQ(read_anchor_file(files, path)->torn, 1u);
+    EXPECT_EQ(read_witness_file(files, path)->unreadable, 1u);
 }
 
 TEST_F(AnchorFileTest, SaysWhenItIsNotDurable) {
@@ -53,7 +54,7 @@ TEST_F(AnchorFileTest, SaysWhenItIsNotDurable) {
     EXPECT_FALSE(anchor.submit("one\n"));
     EXPECT_EQ(AnchorFile(disk, dir.file("missing/anchor")).submit("x").error().details.at("reason"),
               "anchor_unwritable");
-    EXPECT_FALSE(read_anchor_file(files, dir.file("missing")));
+    EXPECT_FALSE(read_witness_file(files, dir.file("missing")));
 }
 
 #ifdef CALLGATE_FAILPOINTS
@@ -68,6 +69,54 @@ TEST_F(AnchorFileTest, CanFailBeforeAndAfterWriting) {
     EXPECT_EQ(anchored().size(), 1u);
 }
 #endif
+
+/// Checkpoints of a log of one, two, … events.
+std::vector<std::string> notes_of_a_log(std::size_t count) {
+    TestLog log;
+    std::vector<std::string> notes;
+    for (std::size_t i = 0; i < count; ++i) {
+        log.add(usual_facts());
+        notes.push_back(log.checkpoint());
+    }
+    return notes;
+}
+
+TEST(ReadWitness, TakesNotesAsTheyArePrintedAndTheLinesOfAnAnchorFile) {
+    const auto notes = notes_of_a_log(3);
+    for (const std::string& text :
+         {notes[0] + notes[1] + notes[2], notes[0] + "\n" + notes[1] + "\n\n\n" + notes[2] + "\n",
+          checkpoint_line(notes[0]) + checkpoint_line(notes[1]) + checkpoint_line(notes[2]),
+          "\n" + notes[0] + checkpoint_line(notes[1]) + notes[2]}) {
+        const WitnessNotes read = read_witness(text);
+        EXPECT_EQ(read.notes, notes) << text;
+        EXPECT_EQ(read.unreadable, 0u) << text;
+    }
+    EXPECT_TRUE(read_witness("").notes.empty());
+    EXPECT_EQ(read_witness("\n\n").unreadable, 0u);
+}
+
+TEST(ReadWitness, CountsTheLinesThatAreNeither) {
+    const auto notes = notes_of_a_log(2);
+    WitnessNotes read = read_witness("# kept by ann\n" + notes[0] + "Monday\n" + notes[1]);
+    EXPECT_EQ(read.notes, notes);
+    EXPECT_EQ(read.unreadable, 2u);
+    read = read_witness("garbage\nand more of it, with no end");
+    EXPECT_TRUE(read.notes.empty());
+    EXPECT_EQ(read.unreadable, 2u);
+}
+
+TEST(ReadWitness, ANoteThatWasCutShortTakesNoOtherWithIt) {
+    const auto notes = notes_of_a_log(2);
+    for (std::size_t left = 1; left < notes[0].size(); ++left) {
+        const std::string cut = notes[0].substr(0, left);
+        const WitnessNotes last = read_witness(notes[1] + cut);
+        EXPECT_EQ(last.notes, std::vector{notes[1]}) << cut;
+        EXPECT_GT(last.unreadable, 0u) << cut;
+        const WitnessNotes first = read_witness(cut + "\n" + notes[1]);
+        EXPECT_EQ(first.notes.back(), notes[1]) << cut;
+        EXPECT_TRUE(first.notes.size() == 2 || first.unreadable > 0) << cut;
+    }
+}
 
 TEST(WitnessCommand, IsGivenTheNoteOnItsInput) {
     os::ScriptedLauncher launcher;
