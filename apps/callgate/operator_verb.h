@@ -33,8 +33,7 @@ struct OperatorLine {
 /// What lists say about the ids in them.
 constexpr std::string_view kShortIds =
     "On a terminal ids are shown by their end, as much of it as is unique in the list. Every verb takes an "
-    "id "
-    "whole, or its beginning or end of four characters or more, if only one id fits.";
+    "id whole, or its beginning or end of four characters or more, if only one id fits.";
 
 /// --ledger, --json and --color. `json` replaces what the help says of --json.
 void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json = {});

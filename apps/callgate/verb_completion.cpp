@@ -36,8 +36,7 @@ void add_completion(Verb& program, const Console& console) {
     verb.text(
         "make install puts the scripts where shells look for them. Elsewhere: source <(callgate completion "
         "bash) in ~/.bashrc; the same with zsh in ~/.zshrc, after compinit; callgate completion fish | "
-        "source "
-        "in ~/.config/fish/config.fish.");
+        "source in ~/.config/fish/config.fish.");
     verb.text(
         "The script asks the program that is on the command line. Nothing is completed from a ledger, so "
         "pressing Tab opens none.");

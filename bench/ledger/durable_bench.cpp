@@ -2,9 +2,8 @@
 //
 //   - a lone caller's unsafe call beside two fdatasyncs of the same disk, taken in turns;
 //   - 64 callers beside the same SQL run bare in batches of 64, and beside the lone caller;
-//   - a read beside the same read on the in-memory ledger, in CPU time of the caller's thread, at 20,000
-//   calls
-//     a second offered, and how many there are when nothing holds it back;
+//   - a read beside the same read on the in-memory ledger, in CPU time of the caller's thread, with 20,000
+//     calls a second offered, and how many there are when nothing holds it back;
 //   - how long a start takes that finds 10,000 calls in flight;
 //   - how many audit events a second are verified;
 //   - how many megabytes a million keyed calls take, before and after archiving (measured with 50,000 and

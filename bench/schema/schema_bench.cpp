@@ -2,8 +2,8 @@
 //
 // {"op": "load", "name": …, "schema": …, "valid": ["<JSON text>", …], "invalid": [ … ]}
 //     → {"verdicts": [[true, …], [false, …]]}, by check() and, being the same, by check_text()
-// {"op": "measure", "case": "name", "what": "value|text|parse|validate|compile", "set": "all|valid|invalid",
-// "ms": 50}
+// {"op": "measure", "case": NAME, "what": WHAT, "set": "all|valid|invalid", "ms": 50}, where WHAT is
+//     "value", "text", "parse", "validate" or "compile"
 //     → {"ns": nanoseconds per text, or per compilation}
 // An unusable request ends the program with a sentence on standard error.
 #include <chrono>

@@ -52,8 +52,8 @@ bool expire(Approval& approval, ApprovalTime now) noexcept;
 
 /// True: counted. False: the same approver said so before, nothing changed. Otherwise it is
 /// unchanged, except that it may have expired:
-///   denied {reason: approver_missing | self_approval | assurance_too_low | already_decided | superseded |
-///   too_many_votes}
+///   denied, its reason approver_missing, self_approval, assurance_too_low, already_decided, superseded or
+///     too_many_votes
 ///   approval_denied {reason: already_decided}, approval_expired {reason: expired}
 /// A denial needs no assurance, and also takes back the approver's own earlier yes while others are still
 /// asked.

@@ -84,8 +84,8 @@ struct ApprovalUse {
 };
 
 struct ClaimRequest {
-    CallRow
-        row;  ///< key, call_id, fingerprint, effect, owner, definition_hash, policy_rev, action, arguments
+    /// key, call_id, fingerprint, effect, owner, definition_hash, policy_rev, action, arguments
+    CallRow row;
     std::optional<ApprovalUse> approval;
     bool dispatch = true;            ///< pass C3 in the same step
     std::vector<AuditEvent> events;  ///< on the record if, and only if, the claim is ours
@@ -124,8 +124,8 @@ struct SettleRequest {
 };
 struct SettleReply : Reply {
     Settled settled;
-    CallState state =
-        CallState::failed;  ///< what it is now; `unknown` where an earlier attempt may have had its effect
+    /// What it is now; `unknown` where an earlier attempt may have had its effect.
+    CallState state = CallState::failed;
 };
 
 struct ConcludeRequest {

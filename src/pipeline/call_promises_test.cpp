@@ -146,7 +146,8 @@ TEST_WITH_EITHER_LEDGER(CallPromises, WhatADeadProgramStillSaysIsKeptForReplays)
     const auto call = start(nodes.first, "send", with_key("k"));
     const auto sent = nodes.body->take();
     nodes.first_dies();
-    sent->finish(tl::unexpected(ToolFailure(Error(ErrorCode::tool_error, "no such account"), Applied::answered)));
+    sent->finish(
+        tl::unexpected(ToolFailure(Error(ErrorCode::tool_error, "no such account"), Applied::answered)));
     nodes.calm();
     ASSERT_TRUE(*call) << "it must not be tried again";
     const Outcome again = nodes.second->call("send", {}, with_key("k"));

@@ -131,8 +131,8 @@ TEST(NotJson, InTheDetailsOfAFailureIsNamedAndNotToldAsNull) {
     TestRuntime node;
     node->tools().add_or_throw(schema_tool(
         ToolDefinition("t", "", Object{{"type", "object"}}), [](const Object&, CallContext&) -> ToolReturn {
-            return tl::unexpected(
-                ToolFailure(Error(ErrorCode::tool_error, "No.", {{"load", Array{1, kNaN}}}), Applied::answered));
+            return tl::unexpected(ToolFailure(Error(ErrorCode::tool_error, "No.", {{"load", Array{1, kNaN}}}),
+                                              Applied::answered));
         }));
     const Outcome failed = node->call("t");
     EXPECT_EQ(failed.state(), State::failed);

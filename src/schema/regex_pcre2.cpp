@@ -14,8 +14,7 @@ constexpr std::uint32_t kNestLimit = 1'000;
 constexpr std::size_t kMaxTranslated = 256u << 10;
 constexpr std::uint64_t kBudgetPerMatchLimit = 20;
 constexpr std::uint64_t kBudgetPerByte = 64;
-constexpr std::size_t kBytesPerStep =
-    64;  ///< what comparing with a captured text may cost, in bytes per step
+constexpr std::size_t kBytesPerStep = 64;  ///< of a captured text, compared in one step
 
 template <auto Release>
 struct Releaser {

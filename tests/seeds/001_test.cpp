@@ -462,8 +462,8 @@ RC_GTEST_PROP(S1, U7_WhatAModelIsShownIsNeverMoreThan10000BytesAndAlwaysText, ()
 
 TEST(S1, R10_TheErrorMapHasErrorToolNameTypeAndDetails) {
     TestRuntime node;
-    ASSERT_TRUE(
-        node->tools().add(returns("sold", tl::unexpected(ToolFailure::answered("sold out", {{"seat", "4A"}})))));
+    ASSERT_TRUE(node->tools().add(
+        returns("sold", tl::unexpected(ToolFailure::answered("sold out", {{"seat", "4A"}})))));
     EXPECT_EQ(json::write(views::s1(node->call("sold"))),
               R"({"error":"sold out","tool_name":"sold","type":"execution_error","details":{"seat":"4A"}})");
 }

@@ -321,15 +321,12 @@ Others try_others(const fs::path& whole, const fs::path& work, const ClockPtr& c
         {"UPDATE approvals SET state = 'approved', consumed_by = '' WHERE state = 'consumed'", true},
         {"UPDATE approvals SET state = 'approved', mac = NULL WHERE state = 'pending'", true},
         {"INSERT INTO votes(approval_id, n, approver, approve, assurance, reason, at, event_seq, event_hash, "
-         "mac) "
-         "SELECT id, 0, 'mallory', 1, 'A3', '', created_at, seq, zeroblob(32), zeroblob(32) FROM "
+         "mac) SELECT id, 0, 'mallory', 1, 'A3', '', created_at, seq, zeroblob(32), zeroblob(32) FROM "
          "approvals WHERE state = 'pending' AND id NOT IN (SELECT approval_id FROM votes); UPDATE approvals "
-         "SET "
-         "state = 'approved' WHERE state = 'pending'",
+         "SET state = 'approved' WHERE state = 'pending'",
          true},
         {"CREATE TRIGGER helpful AFTER UPDATE ON calls BEGIN UPDATE calls SET key_hash = NULL WHERE call_id "
-         "= "
-         "new.call_id; END",
+         "= new.call_id; END",
          false},
         {"CREATE TRIGGER generous AFTER INSERT ON audit BEGIN UPDATE approvals SET state = 'approved'; END",
          true},

@@ -36,8 +36,7 @@ struct StoredPayload {
     std::string field;
     Salt salt{};
     std::string bytes;
-    bool sealed =
-        false;  ///< `bytes` are as the ledger's file has them: only who has its key can look into it
+    bool sealed = false;  ///< `bytes` are as the ledger's file has them: only its key opens them
 
     bool operator==(const StoredPayload&) const = default;
 };

@@ -181,7 +181,8 @@ TEST(ControlServer, OnlyTheOwnerRootAndWhomTheOptionsNameGetIn) {
 }
 
 TEST(ControlServer, WhomRootServesHasNoFilesMadeByRoot) {
-    if (::geteuid() != 0) GTEST_SKIP() << "not as this user: only root can serve a directory that is another user's";
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "not as this user: only root can serve a directory that is another user's";
     constexpr uid_t kAlice = 4'711;
     for (const uid_t asking : {kAlice, uid_t{0}}) {
         Served served;

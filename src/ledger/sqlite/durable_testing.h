@@ -73,13 +73,11 @@ inline std::string faults_of(SqliteLedger& ledger) {
 /// What a hand in the file needs to make a ledger look like one of version 1.
 inline constexpr const char* kBackToVersion1 =
     "DROP TABLE restores; DROP INDEX calls_restored; ALTER TABLE calls DROP COLUMN restored; ALTER TABLE "
-    "calls "
-    "DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE audit_segments; DROP TABLE "
-    "operators; ALTER TABLE votes DROP COLUMN event_seq; ALTER TABLE votes DROP COLUMN event_hash; ALTER "
-    "TABLE "
-    "votes DROP COLUMN mac; ALTER TABLE votes DROP COLUMN uid; ALTER TABLE votes DROP COLUMN key; ALTER "
-    "TABLE "
-    "votes DROP COLUMN signature; DELETE FROM meta WHERE name = 'tally'; PRAGMA user_version = 1;";
+    "calls DROP COLUMN runs_as; ALTER TABLE calls DROP COLUMN lived_at; DROP TABLE audit_segments; DROP "
+    "TABLE operators; ALTER TABLE votes DROP COLUMN event_seq; ALTER TABLE votes DROP COLUMN event_hash; "
+    "ALTER TABLE votes DROP COLUMN mac; ALTER TABLE votes DROP COLUMN uid; ALTER TABLE votes DROP COLUMN "
+    "key; ALTER TABLE votes DROP COLUMN signature; DELETE FROM meta WHERE name = 'tally'; PRAGMA "
+    "user_version = 1;";
 /// And what one that a program of then wrote does not have: an audit that says otherwise.
 inline constexpr const char* kWithoutItsAudit =
     "DELETE FROM audit; DELETE FROM audit_nodes; DELETE FROM audit_payloads; DELETE FROM checkpoints; "

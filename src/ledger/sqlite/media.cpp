@@ -72,9 +72,8 @@ Result<std::unique_ptr<MediaLedger>> MediaLedger::open(os::FileOps& files, const
     CALLGATE_TRY_ASSIGN(const auto version, database.integer_of("PRAGMA user_version"));
     if (version < ledger_migrations().back().version)
         return refused("older_schema",
-                       fmt::format("The ledger in '{}' is of version {}, and where it cannot be "
-                                   "written it is "
-                                   "not brought up to date. Copy it elsewhere, and open it there.",
+                       fmt::format("The ledger in '{}' is of version {}, and where it cannot be written it "
+                                   "is not brought up to date. Copy it elsewhere, and open it there.",
                                    directory, version));
     CALLGATE_TRY_ASSIGN(media->reader_, SqliteAuditReader::make(std::move(database), media->key_));
     return media;

@@ -85,10 +85,10 @@ Result<std::optional<SegmentRow>> last_segment(Database& database) {
 }
 
 Result<void> add_segment(Database& database, const SegmentRow& segment) {
-    CALLGATE_TRY_ASSIGN(auto put, database.prepare("INSERT INTO audit_segments(first, last, hash, tail, "
-                                                   "path, note, key, file, bytes, sha256, "
-                                                   "archived_at) "
-                                                   "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"));
+    CALLGATE_TRY_ASSIGN(
+        auto put, database.prepare("INSERT INTO audit_segments(first, last, hash, tail, path, note, key, "
+                                   "file, bytes, sha256, archived_at) "
+                                   "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"));
     const std::string tail = joined(segment.tail);
     const std::string path = joined(segment.head.path);
     CALLGATE_TRY(put.bind(1, static_cast<std::int64_t>(segment.first))

@@ -46,8 +46,8 @@ struct SqliteOptions {
     bool strict_audit = false;          ///< reads are on the disk before they are answered, too
     bool reads_without_record = false;  ///< while nothing can be recorded, reads go on unrecorded
     std::optional<base::SealKey> key;   ///< instead of the file ledger.key
-    std::size_t max_record_bytes =
-        512u << 20;  ///< of an approval or payload; a larger outcome goes without its result
+    /// Of an approval or payload; a larger outcome goes without its result.
+    std::size_t max_record_bytes = 512u << 20;
     std::uint64_t check_at_once_below = 16u << 20;  ///< bytes: a larger file is checked while calls go on
     /// Whose unsigned votes count A2 (operators.h). Who opens it in passing goes by what was said last.
     std::vector<uid_t> operator_uids;

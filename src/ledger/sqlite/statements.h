@@ -13,8 +13,7 @@ namespace callgate::ledger::sql {
 inline constexpr std::string_view kCallColumns =
     "call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, effect_class, state, epoch, owner, "
     "attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, created_at, "
-    "ended_at, "
-    "expires_at, result_ref, result_sha256, runs_as, lived_at, restored";
+    "ended_at, expires_at, result_ref, result_sha256, runs_as, lived_at, restored";
 
 inline std::string select_calls(std::string_view rest) {
     return std::string("SELECT ").append(kCallColumns).append(" FROM calls ").append(rest);
@@ -28,10 +27,9 @@ inline constexpr std::string_view kIsOpen =
 // C1
 inline constexpr std::string_view kInsertCall =
     "INSERT INTO calls(call_id, key_hash, tenant, principal, tool, idem_key, fingerprint, effect_class, "
-    "state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, "
-    "arguments, created_at, lived_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, "
-    "?15, "
-    "?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
+    "state, epoch, owner, attempt, maybe_applied, tool_def_hash, policy_rev, approval_id, action, arguments, "
+    "created_at, lived_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, ?15, ?16, "
+    "?17, ?18, ?19) ON CONFLICT DO NOTHING";
 inline constexpr std::string_view kInsertAttempt =
     "INSERT INTO attempts(call_id, n, epoch, owner, started_at) VALUES(?1, ?2, ?3, ?4, ?5)";
 

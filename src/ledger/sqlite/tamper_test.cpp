@@ -139,10 +139,8 @@ TEST_F(Tampered, AVoteInTheFileIsNoVote) {
     const Approval approval = testing::open_approval(*ledger_, 1);
     set_in_file(
         "INSERT INTO votes(approval_id, n, approver, approve, assurance, reason, at, event_seq, event_hash, "
-        "mac) "
-        "SELECT id, 0, 'bob', 1, 'A3', '', created_at, seq, zeroblob(32), zeroblob(32) FROM approvals; "
-        "UPDATE "
-        "approvals SET state = 'approved'");
+        "mac) SELECT id, 0, 'bob', 1, 'A3', '', created_at, seq, zeroblob(32), zeroblob(32) FROM approvals; "
+        "UPDATE approvals SET state = 'approved'");
     EXPECT_EQ(reason_of(use(approval, 9).error), "tampered");
 }
 

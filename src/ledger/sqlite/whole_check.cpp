@@ -121,8 +121,8 @@ Result<Object> check_all(Reader& reader, const base::SealKey& key, const KeptSin
          "SELECT count(*) FROM approvals WHERE state = 'consumed' AND consumed_by = ''"},
         {"gaps in the audit's numbers",
          "SELECT CASE WHEN count(*) = 0 THEN 0 ELSE max(seq) - count(*) - (SELECT coalesce(max(last), 0) "
-         "FROM "
-         "audit_segments) END FROM audit WHERE seq > (SELECT coalesce(max(last), 0) FROM audit_segments)"},
+         "FROM audit_segments) END FROM audit WHERE seq > (SELECT coalesce(max(last), 0) FROM "
+         "audit_segments)"},
     };
     for (const auto& [what, sql] : kRules) {
         step->next();
