@@ -214,8 +214,7 @@ Result<void> check(const ProcessSpec& spec) {
             if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
                 return bad_spec(
                     "The name of an environment variable must not be empty and must not contain '='; neither "
-                    "name nor "
-                    "value may contain a NUL byte.");
+                    "name nor value may contain a NUL byte.");
             }
         }
     }
