@@ -43,8 +43,8 @@ private:
         const Resource& resource;
         Block block;
         std::vector<Step> steps;
-        std::uint64_t present =
-            0;  ///< a bit per name that is there: most keywords are not, and most questions end here
+        /// A bit per name that is there: most keywords are not, and most questions end here.
+        std::uint64_t present = 0;
 
         static constexpr std::uint64_t bit_of(std::string_view name) noexcept {
             if (name.size() < 2) return 1;
