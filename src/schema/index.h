@@ -32,8 +32,8 @@ struct Resource {
 /// One subschema.
 struct Place {
     std::uint32_t resource = 0;
-    std::string
-        location;  ///< for people: pointer in the document, behind the document's URI if it is not the root
+    /// For people: a pointer into the document; before it the document's URI, if it is not the root.
+    std::string location;
 };
 
 class Index {
