@@ -328,10 +328,10 @@ TEST(S2, R7_AToolsErrorIsNoTransportError) {  // V44, V45
 
 TEST(S2, R7_AnErrorReplysCodeAndDataAreInTheDetails) {  // V51, D7
     TestRuntime node;
-    ASSERT_TRUE(node->tools().add(
-        fails("told",
-              ToolFailure::answered("Quota used up",
-                                {{"code", -32050}, {"message", "Quota used up"}, {"data", {{"left", 0}}}}))));
+    ASSERT_TRUE(node->tools().add(fails(
+        "told",
+        ToolFailure::answered("Quota used up",
+                              {{"code", -32050}, {"message", "Quota used up"}, {"data", {{"left", 0}}}}))));
     const Value details = s2_details(node->call("told"));
     EXPECT_EQ(details.at("code"), -32050);
     EXPECT_EQ(details.at("data").at("left"), 0);
