@@ -17,13 +17,13 @@
 // own context says; a call through CallContext inherits those, too.
 //
 // Observers, `done` and progress functions run on the caller's own thread while it is in the call, or on
-// threads that exist for them; in order for each call. They may block, throw and call the runtime: no other
+// threads that exist for them, in order for each call. They may block, throw and call the runtime: no other
 // call waits for them.
 //
-// Threads: all functions may be called from any thread. The destructor cancels what is running, waits a
-// grace, and counts the tools it leaves behind; it may run inside a tool. What calls have sent to the
-// ledger is written before it returns: while the disk hangs it waits, as resolve(), reconcile(), audit() and
-// approvals do; no call does.
+// Threads: all functions may be called from any thread. The destructor cancels what is running, waits for
+// RuntimeOptions::shutdown_grace, and counts the tools it leaves behind; it may run inside a tool. What calls
+// have sent to the ledger is written before it returns: while the disk hangs it waits, as resolve(),
+// reconcile(), audit() and approvals do. No call does.
 #pragma once
 
 #include <chrono>
@@ -54,10 +54,10 @@ struct CallRequest {
     std::string tool;
     Args arguments;
     std::string action = "call";
-    std::optional<std::chrono::milliseconds> timeout;  ///< beats the context's
-    /// This call's own: takes the place of the context given beside it, as a whole.
+    std::optional<std::chrono::milliseconds> timeout;  ///< takes the place of the context's
+    /// This call's own context: takes the place of the one given beside the call, as a whole.
     std::optional<Context> context;
-    /// This call's own, as it is: beats the context's. "" is none.
+    /// This call's own key, used as it is: takes the place of the context's. "": the context's.
     std::string idempotency_key;
 
     CallRequest(const char* name) : tool(name) {}             // NOLINT(google-explicit-constructor)
@@ -87,12 +87,14 @@ struct RuntimeOptions {
     std::size_t max_queued_bytes = 256u << 20;
     /// Threads for observers, `done` and progress functions that have no thread of their caller's to run on.
     std::size_t callback_threads = 64;
-    std::size_t max_abandoned = 16;  ///< threads held past a deadline; then tools that hold one get no more
-    std::size_t max_nesting = 16;    ///< calls inside calls
+    /// Threads that tools may hold past their deadlines. Once there are so many, a tool that holds one is
+    /// refused (unavailable {reason: abandoned_calls}) until it returns.
+    std::size_t max_abandoned = 16;
+    std::size_t max_nesting = 16;  ///< calls inside calls
     std::size_t batch_concurrency = 16;
     std::size_t max_batch = 128;
     std::chrono::milliseconds shutdown_grace{5'000};
-    bool validate_arguments = true;  ///< the host may switch it off for all calls; no call can
+    bool validate_arguments = true;  ///< only the host can switch it off, and only for all calls
     bool log_calls = true;
     bool audit_allowed = false;  ///< also record gate.allowed
     json::ParseLimits argument_limits;
@@ -106,21 +108,24 @@ struct RuntimeOptions {
     std::string ledger_mark_dir;
     bool strict_audit = false;  ///< durable: reads and refusals are on the disk before they are answered
     bool reads_without_record = false;  ///< durable: reads go on while nothing can be recorded
-    /// Durable: who else keeps the audit's signed checkpoints, so that a log that was cut short or rewritten
-    /// shows: a file that only grows, best on another machine, or a command that gets each on standard input.
+    /// Durable: who else keeps the audit's signed checkpoints, so that it shows when the log was cut short or
+    /// rewritten: a file that only grows, best on another machine, or a command that gets each checkpoint on
+    /// its standard input.
     std::string audit_anchor_file;
     std::vector<std::string> audit_anchor_command;
     std::size_t ledger_readers = 4;  ///< durable: threads, and connections, that look things up for calls
-    std::chrono::milliseconds disk_hung_after{2'000};  ///< durable: a commit that takes longer: no new claims
-    std::size_t ledger_waiting_bytes = 256u << 20;     ///< durable: of what waits to be written; then refused
+    /// Durable: while a commit takes longer than this, nothing new begins (ledger_unavailable {reason:
+    /// disk_hung}).
+    std::chrono::milliseconds disk_hung_after{2'000};
+    std::size_t ledger_waiting_bytes = 256u << 20;  ///< durable: may wait to be written; past it, refused
     bool control_socket = true;  ///< durable: operators' verbs reach this process, over control.sock
-    /// Who besides the ledger's user and root may ask over it: everything except what makes files, takes
-    /// things away or changes the audit's key.
+    /// Durable: who may ask over it beside the ledger's user and root. They may ask everything except what
+    /// makes files, takes things away or changes the audit's key.
     std::vector<std::uint32_t> control_uids;
     std::vector<std::uint32_t> control_gids;
-    /// Users whose votes over it count A2 by themselves. Everybody else's count A1, unless they are signed
-    /// with the user's operator key (`callgate operator enroll`). Name none as whom a model's tools can run
-    /// programs.
+    /// Users whose votes over it count A2. Everybody else's count A1, unless they are signed with the user's
+    /// operator key (`callgate operator enroll`): then they count A2, too. Name no user as whom a model's
+    /// tools can run programs.
     std::vector<std::uint32_t> operator_uids;
     /// Durable: what its records are sealed with, instead of the file ledger.key beside them.
     std::optional<KeySource> seal_key;
@@ -130,21 +135,21 @@ struct RuntimeOptions {
     std::size_t max_open_approvals_per_principal = 1'000;
     std::size_t max_open_approvals_per_tenant = 5'000;
     /// In memory: what arguments and outcomes of calls may take together. Past it the oldest outcomes go, and
-    /// their keys are refused as used (key_expired); where none is left, calls are refused.
+    /// their keys are refused as used (key_expired); when none is left, calls are refused.
     std::size_t max_ledger_bytes = 256u << 20;
-    std::chrono::hours key_ttl{24};
-    std::chrono::hours tombstone_ttl{24 * 30};
-    std::shared_ptr<SecretsStore> secrets;  ///< none: with_secret() fails
+    std::chrono::hours key_ttl{24};             ///< how long an outcome is kept for replays of its key
+    std::chrono::hours tombstone_ttl{24 * 30};  ///< how long after that the key is refused (key_expired)
+    std::shared_ptr<SecretsStore> secrets;      ///< none: with_secret() fails
     std::vector<std::shared_ptr<Observer>> observers;
 
     RuntimeOptions() = default;
 };
 
-/// What would be decided about a call, as far as it would get.
+/// What would be decided about a call, up to where it would get.
 struct CallExplanation {
     std::vector<StageNote> stages;           ///< resolve, authorize, validate, classify, gate
     std::optional<Error> refused;            ///< why it would end before the gate
-    std::optional<PolicyDecision> decision;  ///< the gate's, where it would get there
+    std::optional<PolicyDecision> decision;  ///< the gate's, if it would get there
     Value arguments;                         ///< as the tool would get them; null where they were refused
 };
 
@@ -163,7 +168,7 @@ struct RuntimeStats {
     std::string ledger_trouble;  ///< why nothing can be recorded now: disk_hung, disk_full …; "": it can
 };
 
-/// What became of the calls that a program which is gone had left in doubt.
+/// What became of the calls that a program had left in doubt when it ended.
 struct ReconcileReport {
     std::size_t probed = 0;
     std::size_t applied = 0;
@@ -204,45 +209,47 @@ public:
     Outcome call(Request request, Context context = {}) {
         return call_request(std::move(request), std::move(context));
     }
-    /// {"function":{"name","arguments"}} or {"name","arguments"} (also "input" or "args"); arguments as text
-    /// or object; as a value or as text.
+    /// A tool call as a model writes it: {"name", "arguments"}, or {"function": {"name", "arguments"}}. The
+    /// arguments may be called "input" or "args" instead, and may be JSON text; so may the whole.
     Outcome call_json(const Value& tool_call, Context context = {});
     Outcome call_json(std::string_view tool_call, Context context = {});
     Outcome call_json(const char* tool_call, Context context = {}) {
         return call_json(std::string_view(tool_call), std::move(context));
     }
-    /// In parallel, bounded; outcomes in the order of the calls. Limits are reserved for all before the first
-    /// begins.
-    /// An idempotency key of the context becomes one for each call: "key#0", "key#1", …; also where there is
-    /// one only, and what is on record under the plain key then counts as that call's. A call that brings a
-    /// key or a context of its own has no part in that: its key is used as it is, and the others keep the
-    /// numbers of their places.
+    /// Several calls at once, at most batch_concurrency of them; the outcomes are in the order of the calls.
+    /// Rates and budgets are reserved for all calls before the first begins.
+    /// The context's idempotency key becomes one for each call: "key#0", "key#1", …, also if there is only
+    /// one call; what is on record under the plain key then counts as that call's. A call that brings a key
+    /// or a context of its own has no part in this: its key is used as it is, and the others keep the numbers
+    /// of their places. Each call has a copy of the context's on_progress.
     std::vector<Outcome> call_batch(std::vector<CallRequest> calls, Context context = {});
     /// A tool that is not in the registry: only the lookup is skipped. For the host, never for what a model
     /// sends.
     Outcome call_direct(const Tool& tool, Args arguments = {}, Context context = {},
                         std::string action = "call");
-    /// The outcome of a success; anything else as one of exceptions.h.
+    /// Returns the outcome of a success, and throws for any other (exceptions.h).
     Outcome call_or_throw(std::string_view tool, Args arguments = {}, Context context = {});
     template <std::same_as<CallRequest> Request>
     Outcome call_or_throw(Request request, Context context = {}) {
         return call_request_or_throw(std::move(request), std::move(context));
     }
 
-    /// What would happen. Ends as `previewed`.
+    /// What the call would do, by the tool's own preview; the tool is not run. Ends as `previewed`, or as it was
+    /// refused; Outcome::preview() has what it said, and whether the tool has a preview at all.
     Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
                     std::string action = "call");
-    /// What would be decided, stage by stage up to the gate, as if it were asked at `at` (now, if absent).
-    /// Nothing is run, recorded or told to observers.
+    /// What would be decided, stage by stage up to the gate, as if the call were made at `at` (now, if
+    /// absent). Nothing is run or recorded, and no observer is notified.
     CallExplanation explain(CallRequest request, Context context = {},
                             std::optional<std::chrono::system_clock::time_point> at = {});
-    /// Execute what was approved: `call_id` is the id of the call that asked, `context` that of the same
+    /// Runs what was approved: `call_id` is the id of the call that asked, `context` one of the same
     /// principal. The arguments are those that were approved; hooks that may change them do not run again.
-    /// A call_direct is made again instead, with the same tool and arguments: it finds its approval.
+    /// A call_direct is not resumed: make it again with the same tool and arguments, and it finds its
+    /// approval.
     Outcome resume(std::string_view call_id, Context context = {});
-    /// Begin, and be notified when it has ended: on this thread before start() returns, or on one that exists
-    /// for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
-    /// `also` calls it off, as the context's own signal does.
+    /// Begins a call, and calls `done` with its outcome: on this thread before start() returns, or on one
+    /// that exists for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
+    /// `also` calls the call off, as the context's own signal does.
     void start(CallRequest request, Context context, std::function<void(Outcome)> done,
                std::stop_token also = {});
 
@@ -257,18 +264,19 @@ public:
                          std::string_view evidence);
 
     /// Asks the probes of the tools that are registered now about the calls of effect class `verify` that a
-    /// program which is gone left in doubt; each under the tool's own deadline, several at once. Blocks until
-    /// all have answered. A call that nobody asks about here is asked about by the next one with its key.
+    /// program left in doubt when it ended; each under the tool's own deadline, several at once. Blocks until
+    /// all have answered. About a call that is not asked about here, the next call with its key asks.
     Result<ReconcileReport> reconcile();
 
+    /// The events on the record, or those with this trace id.
     Result<std::vector<AuditEvent>> audit(std::string_view trace_id = {}) const;
-    /// Is notified of the calls that begin from now on, and of all that goes on the audit.
+    /// The observer is notified of the calls that begin from now on, and of all that goes on the audit.
     void observe(std::shared_ptr<Observer> observer);
-    /// No longer, of calls under way either: nothing is begun after this returns, but what another thread has
-    /// just begun to notify it of may still finish. The runtime releases it when the calls that are under
-    /// way have ended: its destructor may then run on any thread, so keep your own reference if it is slow.
-    /// Also for those of RuntimeOptions; one that was attached twice is gone altogether. False: it was not
-    /// attached.
+    /// It is no longer notified, not of calls under way either: after this returns none of its functions is
+    /// begun, but one that has begun on another thread may still finish. The runtime releases it when the
+    /// calls that are under way have ended: its destructor may then run on any thread, so keep your own
+    /// reference if it is slow. Those of RuntimeOptions can be taken away, too, and one that was attached
+    /// twice is gone altogether. False: it was not attached.
     bool unobserve(const std::shared_ptr<Observer>& observer);
     RuntimeStats stats() const;
 
@@ -285,9 +293,10 @@ private:
     std::unique_ptr<Approvals> approvals_;
 };
 
-/// Arguments brought into the shape the schema asks for; undeclared ones are left out.
+/// Arguments brought into the types that the schema asks for, but not judged; members that it does not
+/// declare are left out, unless it rules on them in another way.
 Result<Object> normalize_params(const Value& params, const Value& schema);
-/// A result as a model is shown it: within 10,000 bytes, with size indicators where it was cut.
+/// A result as a model is shown it: within 10,000 bytes, with its size where it was cut (views.h).
 Value format_result(const Value& result);
 
 }  // namespace callgate
