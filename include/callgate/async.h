@@ -7,16 +7,16 @@
 //     runtime.tools().add_or_throw(cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")));
 //
 // Coroutine tools run on the runtime's own io context, one thread, or on one that the host lends
-// (use_executor); each on a strand of its own. A call is awaited on the executor of who awaits it. When a
+// (use_executor); each on a strand of its own. Whoever awaits a call goes on on their own executor. When a
 // call is called off or out of time, what its coroutine waits for is cancelled (Asio's terminal
-// cancellation). Whoever awaits a call may call it off through Asio's cancellation slot, by any type: the
-// call is then cancelled as by its context's signal, and completes with its outcome.
+// cancellation). Whoever awaits a call may call it off through Asio's cancellation slot, with any type of
+// cancellation: the call is then cancelled as by its context's signal, and completes with its outcome.
 //
 // A coroutine tool awaits another tool with async_call(context, …), which keeps parent, scopes, deadline,
-// depth, held resources and secrets as CallContext::call() does. One that calls and blocks instead keeps its
-// thread. On the runtime's own that is allowed: it does other work meanwhile. A lent executor cannot be made
-// to: there the call is refused (denied, {reason: would_block}) rather than wait for a thread that waits for
-// it.
+// depth, held resources and secrets as CallContext::call() does. One that blocks in a call instead keeps its
+// thread. On the runtime's own thread that is allowed: it does other work meanwhile. A lent executor cannot
+// be made to do so: there the call is refused (denied, {reason: would_block}), since it could wait for the
+// very thread that waits for it.
 //
 // A person's decision is awaited with async_decision(runtime, approval_id).
 //
