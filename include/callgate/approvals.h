@@ -32,13 +32,15 @@
 
 namespace callgate {
 
-/// superseded: the current rules would not honour it any more, and another took its place when the call was
-/// made again.
+/// superseded: the current rules would no longer honour it, and when the call was made again another took its
+/// place.
 enum class ApprovalState : std::uint8_t { pending, approved, denied, expired, consumed, revoked, superseded };
 std::string_view to_string(ApprovalState state) noexcept;
 
 /// How sure we are that a person decided. a1: the client said so. a2: a person, through a channel that the
-/// agent does not hold. a3: signed.
+/// agent does not hold, such as a signature with an operator's key. a3: a host's own channel for the gravest
+/// decisions; nothing over the control socket gives it. Where a critical call asks for a3, two people with a2
+/// do as well.
 enum class Assurance : std::uint8_t { a1, a2, a3 };
 std::string_view to_string(Assurance assurance) noexcept;
 
@@ -48,8 +50,8 @@ struct Vote {
     bool approve = true;
     std::string reason;
     std::chrono::system_clock::time_point at;
-    /// Of the operating system's user who cast it: two votes of one user are one person's, whatever their
-    /// names. -1: the host says who it was.
+    /// The operating system's user who cast it: two votes of one user are one person's, whatever their names.
+    /// -1: the host says who it was.
     std::int64_t uid = -1;
     std::string key;        ///< the operator's public key that it was signed with; "": it was not
     std::string signature;  ///< base64
@@ -66,14 +68,14 @@ struct Approval {
     std::string tool;
     std::string action;
     Value arguments;     ///< exact
-    std::string digest;  ///< hex
-    /// hex; the digest without the id of the call that asked: two requests share an approval only if they
+    std::string digest;  ///< hex, over everything that decides the effect
+    /// Hex: the digest without the id of the call that asked. Two requests share an approval only if they
     /// have the same one.
     std::string binding;
     Risk risk = Risk::low;
     Autonomy autonomy = Autonomy::a2;
-    std::string why;  ///< the rule's or the matrix's reason
-    std::string how_to_approve;
+    std::string why;             ///< the rule's or the matrix's reason
+    std::string how_to_approve;  ///< a sentence for people
     std::string trace_id;
     std::string task_id;
     std::string step_id;
@@ -116,21 +118,22 @@ class Approvals {
 public:
     virtual ~Approvals() = default;
 
-    /// An error where they could not be read: an empty list says that there are none.
+    /// Those in one state; without one, all. An error where they could not be read: an empty list says that
+    /// there are none.
     virtual Result<std::vector<Approval>> list(
         std::optional<ApprovalState> state = ApprovalState::pending) const = 0;
     /// denied {reason: not_found}.
     virtual Result<Approval> get(std::string_view id) const = 0;
 
     /// denied {reason: self_approval | assurance_too_low | already_decided | superseded | not_found …},
-    /// approval_expired, approval_denied. Voting twice changes nothing.
+    /// approval_expired, approval_denied. A second yes of the same person changes nothing; a no after their
+    /// yes counts.
     virtual Result<Approval> approve(std::string_view id, std::string_view approver,
                                      Assurance assurance = Assurance::a2, std::string_view reason = {}) = 0;
     virtual Result<Approval> deny(std::string_view id, std::string_view approver,
                                   std::string_view reason = {}) = 0;
 
-    /// Takes back a request that is still open, or approved and unused. Nothing can be executed with it any
-    /// more.
+    /// Takes back a request that is still open, or approved and unused. Nothing can run with it any more.
     virtual Result<Approval> revoke(std::string_view id, std::string_view by) = 0;
 
     /// The same call with other arguments: checked and decided again, as a new approval that already has this
@@ -140,15 +143,15 @@ public:
                                             std::string_view reason = {}) = 0;
 
     /// Blocks until the approval is no longer pending, and gives it as it is then: approved, denied, expired,
-    /// revoked, consumed or superseded (superseded_by names the one to wait for). At once where that is so
-    /// already. It always ends, since an approval expires. Otherwise:
-    ///   timed_out {reason: undecided}: not within `timeout`; one that is not positive only looks
-    ///   cancelled {reason: called_off | runtime_closing}: by `cancel`, also where that was stopped before,
-    ///   or
-    ///     the runtime ended
-    ///   denied {reason: not_found | would_block}, or the ledger could not be read
-    /// In a tool, another thread takes the place of its own meanwhile. A coroutine awaits async_decision()
-    /// (async.h); on a thread of an executor that the host lent, this is refused (would_block).
+    /// revoked, consumed or superseded (superseded_by names the one to wait for). It returns at once if the
+    /// approval is not pending now, and always ends, since an approval expires. Otherwise:
+    ///   timed_out {reason: undecided}: nobody decided within `timeout`; one that is not positive only looks
+    ///   cancelled {reason: called_off}: `cancel` was stopped, perhaps before the wait began
+    ///   cancelled {reason: runtime_closing}: the runtime ended
+    ///   denied {reason: not_found | would_block}, or what the ledger said when it could not be read
+    /// While a tool waits, another thread of the pool takes the place of its own. A coroutine awaits
+    /// async_decision() (async.h); on a thread of an executor that the host lent, wait() is refused
+    /// (would_block).
     virtual Result<Approval> wait(std::string_view id, std::optional<std::chrono::milliseconds> timeout = {},
                                   std::stop_token cancel = {}) = 0;
     /// The same without blocking: `done` is called once, always on another thread.
@@ -156,12 +159,12 @@ public:
                               std::optional<std::chrono::milliseconds> timeout = {},
                               std::stop_token cancel = {}) = 0;
 
-    /// Called after each change of any approval, whoever made it and however (this program, operators over
-    /// the control socket, the time), in the order in which the changes went on the record, one at a time. A
-    /// listener that is slow delays nobody else, while callback_threads are left (RuntimeOptions); past
-    /// 10,000 changes that wait for it, the rest become one `missed`. Unsubscribes when the handle goes:
-    /// nothing is called after that, except that a call under way on another thread may still finish. An
-    /// error where the open approvals could not be read.
+    /// `listener` is called after each change of any approval, whoever made it and however (this program,
+    /// operators over the control socket, time), one at a time, in the order in which the changes went on the
+    /// record. A slow listener delays nobody else as long as callback_threads are left (RuntimeOptions). Once
+    /// 10,000 changes wait for it, further ones become one `missed`. It is unsubscribed when the handle goes:
+    /// no call begins after that, but one under way on another thread may still finish. An error where the
+    /// open approvals could not be read.
     using Listener = std::function<void(const ApprovalChange&)>;
     [[nodiscard]] virtual Result<std::shared_ptr<void>> on_change(Listener listener) = 0;
 };

@@ -1,7 +1,7 @@
 // The arguments of a call, in whichever form the caller has them: an object, JSON text, or none.
 //
-// They own what they hold: they may be kept, handed on to other threads and awaited. Only Runtime::call()
-// with text in the place of arguments looks at the caller's own text, which is there until it returns.
+// They own what they hold: they may be kept, handed on to other threads and awaited. Only Runtime::call(), if
+// it is given text itself, borrows that text from its caller until it returns.
 //
 // Threads: a plain value.
 #pragma once
@@ -33,8 +33,8 @@ public:
     // NOLINTBEGIN(google-explicit-constructor)
     Args(std::nullptr_t) {}
     Args(Object object) : held_(Value(std::move(object))) {}
-    /// A string value is taken as JSON text; null as none; anything else that is no object is refused by the
-    /// call.
+    /// A string is taken as JSON text, null as no arguments. The call refuses any other value that is no
+    /// object.
     Args(Value value) : held_(std::move(value)) {}
     Args(std::string json_text) : held_(std::move(json_text)) {}
     Args(const char* json_text) : held_(std::string(json_text)) {}

@@ -1,12 +1,13 @@
-// The context of a call: everything cross-cutting that a caller brings along.
+// The context of a call: everything that a caller brings along beside the arguments.
 //
 // Who asks (tenant, principal), on whose behalf work is traced (trace, run, task and step ids), what was
 // granted (scopes, autonomy), and how this one call is to run (idempotency key, time limit, cancel signal,
 // progress). A tool reads none of this from the system; it sees it through CallContext (tool.h).
 //
 // Threads: plain values. `on_progress` is called on the thread that waits for the call, or on one that exists
-// for such code; for one call one at a time, in order, and never after the call has returned. It may block:
-// progress that piles up meanwhile is merged, which the gap in `sequence` shows.
+// for such code; for one call one at a time, in order, and never after the call has returned. Each call of
+// a batch has a copy of the function, and several copies may run at once. It may block: progress that piles
+// up meanwhile is merged, which the gap in `sequence` shows.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,8 @@
 
 namespace callgate {
 
-/// How much may happen without a person: A0 only ever previews, A4 asks for critical things alone.
+/// How much may happen without a person. At A0 nothing runs, there are only previews; by the default matrix
+/// A4 asks about critical calls only (PolicyConfig::matrix).
 enum class Autonomy : std::uint8_t { a0, a1, a2, a3, a4 };
 
 std::string_view to_string(Autonomy level) noexcept;  ///< "A0" … "A4"
@@ -47,7 +49,8 @@ private:
     std::vector<std::string> all_;
 };
 
-/// What a running tool said of itself. Numbers are absent where there is none that JSON can say.
+/// What a running tool said of itself. `done` and `total` are absent where the tool gave none, or none that
+/// JSON can say.
 struct Progress {
     std::string call_id;
     std::string tool;
@@ -65,7 +68,7 @@ inline constexpr std::string_view kLocalPrincipal = "local";
 
 struct Context {
     std::string tenant;  ///< "" is the only tenant of a single-tenant host
-    /// Who asks; keys and approvals belong to it.
+    /// Who asks; keys and approvals belong to them.
     std::string principal{kLocalPrincipal};
     std::string trace_id;  ///< "" takes the call id
     std::string run_id;    ///< one piece of work of an agent: budgets and loop detection count per run
@@ -73,10 +76,10 @@ struct Context {
     std::string step_id;
     ScopeSet scopes;
     Autonomy autonomy = Autonomy::a2;
-    /// "" is none; at most 255 bytes; not ending in '#' and a number, as the keys of a batch's calls do.
+    /// "" is none. At most 255 bytes; it must not end in '#' and a number, as the keys of a batch's calls do.
     std::string idempotency_key;
-    /// Beats the tool's and the runtime's. milliseconds::max() is no limit; where it is not positive, no
-    /// time is left, and the tool does not begin.
+    /// Takes the place of the tool's limit and the runtime's. milliseconds::max() is no limit; where it is
+    /// not positive, no time is left, and the tool does not begin.
     std::optional<std::chrono::milliseconds> timeout;
     std::stop_token cancel;
     std::function<void(const Progress&)> on_progress;

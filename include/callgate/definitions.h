@@ -1,15 +1,15 @@
-// Tool definitions in the forms in which clients, servers and models' vendors write them: in and out.
+// Tool definitions, read and written in the forms of MCP and of models' vendors.
 //
 // Reading: a document is one definition or many, in any form and in the envelopes they come in, all
 // recognised by shape. Each definition is read whole, its schema as it stands, or refused with its place and
-// what to do. What a vendor runs itself (web search, a shell of its own) is no definition and refused.
+// what to do. What a vendor runs itself (web search, a shell of its own) is no definition, and is refused.
 // Reading judges the form; whether a schema is sound is judged by registration, or by
 // schema::Schema::compile.
 //
 // Writing: what is written says the same as the definition. A root's "type": "object" is added where
 // it is missing; what a form has no place for is noted; a name that its vendor does not take, or a schema
-// that it would refuse, is refused here, with the reason. What was written and is read again gives the same
-// definition, as far as the form has places, and within the reader's limits.
+// that it would refuse, is refused here, with the reason. What was written gives the same definition when it
+// is read again, as far as the form has places for it, and within the reader's limits.
 //
 // Threads: plain values and pure functions.
 #pragma once
@@ -39,7 +39,7 @@ enum class DefinitionForm : std::uint8_t {
 std::string_view to_string(DefinitionForm form) noexcept;  ///< "mcp", "openai", …
 std::optional<DefinitionForm> definition_form_from_string(std::string_view text) noexcept;
 
-/// What is past them is refused. The document as a whole is bounded where it is parsed (json::ParseLimits).
+/// What exceeds them is refused. The document as a whole is bounded where it is parsed (json::ParseLimits).
 struct DefinitionLimits {
     std::size_t max_definitions = 10'000;
     std::size_t max_depth = 128;       ///< of one definition

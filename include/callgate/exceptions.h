@@ -1,6 +1,8 @@
 // Exceptions for hosts that want them. call_or_throw() throws a ToolExecutionError, built from the outcome it
 // would have returned; the audit has the event before the exception is thrown. Registry::add_or_throw()
 // throws a RegistrationError.
+//
+// Threads: plain values.
 #pragma once
 
 #include <stdexcept>

@@ -28,7 +28,7 @@ namespace callgate {
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 std::string_view to_string(LogLevel level) noexcept;  ///< "DEBUG" …
 
-/// What one line of the audit says: what happened, to which call, with what result. All texts are borrowed.
+/// What one line of the audit says: what happened to which call, with what result. All texts are borrowed.
 struct AuditFacts {
     std::uint64_t sequence = 0;  ///< dense, set by the ledger; 0: it is written with the next batch
     std::chrono::system_clock::time_point at;
@@ -53,9 +53,8 @@ struct AuditFacts {
     std::string_view tool;
     std::string_view action;
     std::string_view connector_id;
-    std::string_view
-        request_hash;         ///< hex; only where a digest was computed: calls with a key or an approval
-    std::string_view detail;  ///< one sentence, redacted; may be empty
+    std::string_view request_hash;  ///< hex; "" except for calls with a key or an approval
+    std::string_view detail;        ///< one sentence, redacted; may be empty
 
     std::string trace() const;
     /// One line for people: type, tool, action, and what went wrong.
@@ -63,8 +62,8 @@ struct AuditFacts {
     Object to_json() const;
 };
 
-/// One line of the audit. The event that an observer is given borrows its texts from the call and is good
-/// until the function returns; a copy owns them, and is good as long as it lives.
+/// One line of the audit. The event that an observer is given borrows its texts from the call, and is good
+/// until the observer's function returns. A copy owns its texts.
 struct AuditEvent : AuditFacts {
     AuditEvent() noexcept {}  // NOLINT(modernize-use-equals-default): spares clearing it first
     explicit AuditEvent(const AuditFacts& facts) : AuditFacts(facts) { own(); }
@@ -119,7 +118,8 @@ public:
     virtual void on_log(LogLevel, std::string_view /*line*/) {}
     virtual void on_progress(const Progress&) {}
 
-    /// Which of them are wanted: what nobody wants is not built. Asked once, when the observer is attached.
+    /// Which of these the observer wants; what no observer wants is not built. Asked once, when it is
+    /// attached.
     virtual bool wants_audit() const { return true; }
     virtual bool wants_telemetry() const { return true; }
     virtual bool wants_log() const { return true; }

@@ -78,19 +78,19 @@ struct OutcomeData {
     std::string approval_id;  ///< needs_approval, previewed, and calls that used one
     std::optional<Preview> preview;
     std::uint32_t attempts = 0;
-    /// Proven: a call with a new key cannot repeat an effect of this one, or of another with its key. True
-    /// only if the call had no key and its tool was not entered, or if the ledger's own answer to this call
-    /// showed that the key is free or that the call was not applied.
+    /// It is proven that a call with a new key cannot repeat an effect of this one, or of another with its
+    /// key. True only if the call had no key and its tool was not entered, or if the ledger's own answer to
+    /// this call showed that the key is free or that the call was not applied.
     bool safe_new_key = false;
     bool dispatched = false;  ///< the tool was entered
-    bool effectful = true;
-    bool in_process = true;
+    bool effectful = true;    ///< it was not a call of effect class `read`
+    bool in_process = true;   ///< of a native tool
     std::chrono::system_clock::time_point timestamp;
     std::chrono::nanoseconds duration{0};
     std::vector<StageNote> trace;
 };
 
-/// A handle: copies share what they tell.
+/// A handle: copies share one OutcomeData.
 class Outcome {
 public:
     Outcome();
@@ -136,11 +136,11 @@ public:
     const std::string& raw() const noexcept { return d_->result.raw; }
 
     /// The result as a C++ value: any type that a typed tool may take (typed.h), ToolResult,
-    /// std::vector<Block>, or void. Structured content where there is some, otherwise what the tool returned;
-    /// where that does not fit and there is text, the text, and at last what the text says as JSON. Numbers
-    /// come as they were returned, also from a replay.
-    /// What did not succeed gives its own error; what does not fit gives output_invalid with details
-    /// {reason, path}. Defined in typed_outcome.h, which callgate.h includes.
+    /// std::vector<Block>, or void. It is read from the structured content if there is some, otherwise from
+    /// what the tool returned; where that does not fit and there is text, from the text, and last from the
+    /// JSON that the text is. Numbers are those that were returned, also in a replay.
+    /// A call that did not succeed gives its own error, and a result that does not fit gives output_invalid
+    /// with details {reason, path}. Defined in typed_outcome.h, which callgate.h includes.
     template <class T>
     Result<T> as() const;
 

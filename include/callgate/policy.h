@@ -3,7 +3,7 @@
 // Ordered rules, the autonomy × risk matrix, hard overrides (secret scope, quiet hours, anti-flap, storm),
 // limits, and grants. All matching raise-risk rules apply first; then the first matching decision rule;
 // without one the matrix decides. A rule's `allow` may lower "confirm" and "preview", never a hard override
-// or a hard block. A rule of a C++ program may also ask a function of the program (Rule::when_true).
+// or a "deny" of the matrix. A rule of a C++ program may also ask a function of it (Rule::when_true).
 //
 // Threads: PolicyConfig is a plain value. A Policy may be used from any thread; set() replaces it as a whole,
 // and a call is decided under one version of it.
@@ -42,7 +42,7 @@ struct TimeWindow {
         : from(start), until(end), zone(std::move(time_zone)) {}
 };
 
-/// What a rule's predicate sees of a call: good until the predicate returns.
+/// What a rule's predicate sees of a call; good until the predicate returns.
 struct CallView {
     std::string_view tool;
     std::string_view action;
@@ -89,8 +89,8 @@ struct Predicate {
 struct Rule {
     enum class Do : std::uint8_t { allow, preview, confirm, deny, raise_risk };
 
-    /// Unique. If empty, the rule is called after its content ("rule-" and 16 digits): another rule more or
-    /// less changes nothing about it.
+    /// Unique. If it is empty, the rule is named after its content ("rule-" and 16 digits), so that adding or
+    /// removing other rules does not rename it.
     std::string id;
     Do decision = Do::confirm;
     std::string reason;  ///< shown to people and to the model
@@ -106,7 +106,7 @@ struct Rule {
     std::optional<Value> arguments;  ///< a JSON Schema that the normalised arguments must satisfy
     std::uint32_t approvals = 1;     ///< confirm: how many distinct people
     std::optional<Risk> raise_to;    ///< raise_risk: to at least this; absent: by one level
-    /// Asked last, when everything else matches. Only C++ can say it: a policy in JSON is data.
+    /// Asked last, when everything else matches. Only a C++ program has one: a policy in JSON is data.
     std::optional<Predicate> predicate;
 
     Rule() = default;
@@ -119,12 +119,12 @@ struct Rule {
     }
 };
 
-/// Per tool, principal and run, besides what a tool's contract says.
+/// Limits per tool, per principal and per run, beside those of a tool's contract.
 struct PolicyLimits {
     UseLimits per_tool;
     UseLimits per_principal;
     UseLimits per_run;  ///< of one run: at once, per window, and (`per_run`) in all
-    /// The same call with the same result this often, with nothing new in between: loop. 0 is off.
+    /// The same call with the same result this often, with nothing new in between, is a loop. 0 is off.
     std::uint32_t loop_repeats = 5;
     PolicyLimits() = default;
 };
@@ -135,12 +135,12 @@ struct PolicyConfig {
     std::vector<TimeWindow> quiet_hours;
     /// Globs: a tool that needs such a scope is always confirmed.
     std::vector<std::string> secret_scopes{"secrets", "secrets:*"};
-    /// Words: an action that is one of them, or begins or ends with one ("delete_file"), raises the risk. For
-    /// a tool without actions its own name is looked at.
+    /// Words: an action that is one of them, or begins or ends with one ("delete_file"), raises the risk. Of
+    /// a tool without actions the name counts.
     std::vector<std::string> destructive_actions{"delete",  "remove", "wipe", "reset",
                                                  "destroy", "drop",   "purge"};
     std::uint64_t blast_radius_above = 10;  ///< more than this raises the risk
-    /// The same tool, action and target again within this: suppressed. 0 is off.
+    /// A call with the same tool, action and target within this time is suppressed. 0 is off.
     std::chrono::milliseconds antiflap{10'000};
     std::uint32_t notifications_per_hour = 60;        ///< 0 off
     std::chrono::milliseconds approval_ttl{900'000};  ///< at most 24 hours
@@ -156,8 +156,8 @@ struct PolicyConfig {
     PolicyConfig() = default;
 };
 
-/// "Allow this tool with arguments like these for the next N calls or M minutes": its own object, with its
-/// own record.
+/// "Allow this tool with arguments like these for the next N calls or M minutes". It is no rule: it
+/// counts its uses, expires, and is kept in memory only.
 struct Grant {
     std::string id;                                    ///< made by add_grant
     std::string tool;                                  ///< glob
@@ -167,7 +167,8 @@ struct Grant {
     std::optional<Value> arguments;                    ///< JSON Schema
     std::uint32_t uses = 1;                            ///< at most 10,000
     std::chrono::system_clock::time_point expires_at;  ///< at most 7 days ahead
-    /// Another than the principal; the grant never covers their own calls. "" is "local", as of a call.
+    /// Somebody other than the principal; the grant never covers calls of theirs. "" is "local", as in a
+    /// call's context.
     std::string granted_by;
     std::string reason;
 
@@ -238,8 +239,8 @@ private:
 /// "zone":"UTC","weekdays":[1]}],"antiflap_ms":…,"matrix":{"A2":{"medium":"allow"}},…}: the members of
 /// PolicyConfig, durations as …_ms. What is left out keeps its default. Unknown members are refused.
 Result<PolicyConfig> policy_from_json(const Value& document);
-/// The JSON Schema of that document (docs/policy.schema.json). It refuses nothing that is usable; what only
-/// the whole can tell, such as two rules with one id, it does not see.
+/// The JSON Schema of that document (docs/policy.schema.json). It refuses nothing that is usable, but does
+/// not see what takes more than one member to tell, such as two rules with one id.
 const Value& policy_schema();
 Value to_json(const PolicyDecision& decision);
 

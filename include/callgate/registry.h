@@ -1,9 +1,10 @@
 // The registry: the tools that exist. Nothing runs that was not put in here by the host.
 //
-// Names are exact. Listing is in name order. A registration checks everything that can be checked then: the
-// name, both schemas (compiled once), the contract, and that no credential stands in it.
+// Names are exact. Listing is in name order. A registration checks everything that can be checked by then:
+// the name, both schemas (compiled once), the contract, and that no credential stands in it.
 //
-// Threads: may be used from any thread; a call sees the registry as it was when the call was looked up.
+// Threads: may be used from any thread; a call keeps the tool that it found when it was made, whatever
+// becomes of the registry.
 #pragma once
 
 #include <chrono>
@@ -75,8 +76,8 @@ public:
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    /// config_error {reason: duplicate_name, bad_name, bad_schema, inline_credential, bad_contract, too_many,
-    /// …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
+    /// config_error {reason: duplicate_name | bad_name | bad_schema | inline_credential | bad_contract |
+    /// too_many | …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
     [[nodiscard]] Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
     /// The same for hosts that would rather stop than start without a tool: throws RegistrationError
     /// (exceptions.h) where add() would refuse. Chains.
@@ -102,19 +103,20 @@ public:
 
     /// Every registered tool's definition, in name order.
     std::vector<ToolDefinition> definitions() const;
-    /// What a model acting for this caller is shown: without tools that are unavailable, quarantined,
-    /// switched off or out of the caller's scopes.
+    /// What a model that acts for this caller is shown: all tools except those that are unavailable,
+    /// quarantined or silenced, and those whose scopes the caller lacks.
     std::vector<ToolDefinition> visible_definitions(const Context& caller) const;
 
-    /// False for an unknown name. A tool that is replaced starts healthy, but stays in quarantine or silence.
+    /// All four are false for an unknown name. A tool that replaces another begins healthy, but stays in
+    /// quarantine or silence.
     bool update_health(std::string_view name, ToolHealth health);
     bool quarantine(std::string_view name, std::string reason);
     bool release(std::string_view name);  ///< from quarantine or silence
     bool silence(std::string_view name);
 
-    /// Called after each change, on the thread that made it, outside all locks: it may use the registry. What
-    /// it throws is dropped. Returns a handle that unsubscribes when it goes; a call under way on another
-    /// thread may still finish.
+    /// `listener` is called after each change, on the thread that made it, outside all locks: it may use the
+    /// registry. What it throws is dropped. It is unsubscribed when the handle goes; a call under way on
+    /// another thread may still finish.
     using Listener = std::function<void(const RegistryChange&)>;
     [[nodiscard]] std::shared_ptr<void> on_change(Listener listener);
 

@@ -65,7 +65,7 @@ struct ToolResult {
 enum class Applied : std::uint8_t {
     no,       ///< proven: nothing was changed, it may be tried again
     maybe,    ///< sent, and then no answer: the outcome is unknown
-    answered  ///< the tool itself said so: definite, and never repeated on our own initiative
+    answered  ///< the tool itself said that it failed: definite, and never repeated on our own initiative
 };
 
 struct ToolFailure {
@@ -104,8 +104,8 @@ private:
 };
 
 /// Inside a catch block: what the exception in flight means as a tool's answer. An Error or a ToolFailure is
-/// the answer itself, as if it had been returned; any other exception is a definite failure; a thrown value
-/// that is none leaves open what was done. The exceptions nested in it go to `details.stack`, after the
+/// the answer itself, as if it had been returned; any other std::exception is a definite failure; after any
+/// other thrown value it is open what was done. The exceptions nested in it go to `details.stack`, after the
 /// frames of a TracedError.
 ToolFailure failure_from_exception();
 

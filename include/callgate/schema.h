@@ -23,7 +23,7 @@ namespace callgate::schema {
 
 enum class Dialect : std::uint8_t { draft7, draft2019_09, draft2020_12 };
 
-/// Bounds on what a schema may cost. Past a compile bound: config_error. Past a run bound:
+/// Bounds on what a schema may cost. Past one of compiling: config_error. Past one of judging:
 /// Verdict::over_budget.
 struct Limits {
     std::size_t max_schema_nodes = 50'000;  ///< values in the document, resources included
@@ -75,9 +75,9 @@ struct Accepted {
 
 /// One reason why an instance is invalid.
 struct Violation {
-    std::string instance_path;  ///< JSON pointer into the instance; like schema_path cut at 4 KiB
-    std::string
-        schema_path;  ///< where the keyword stands: "#/properties/a/type", behind a URI if in a resource
+    // Both paths are cut at 4 KiB.
+    std::string instance_path;  ///< JSON pointer into the instance
+    std::string schema_path;    ///< of the keyword: "#/properties/a/type", after its URI in a resource
     std::string keyword;
     std::string message;  ///< e.g. "Missing required parameter: path"
 };
@@ -112,8 +112,8 @@ enum class CoercionMode : std::uint8_t {
 /// One value that coercion changed.
 struct Coercion {
     std::string instance_path;
-    std::string
-        rule;  ///< "string_to_integer", "string_to_number", "string_to_boolean", "json_text", "null_dropped"
+    /// "string_to_integer", "string_to_number", "string_to_boolean", "json_text" or "null_dropped"
+    std::string rule;
     std::string from;  ///< the kind before, e.g. "string"
     std::string to;    ///< the kind after, or "absent"
 };

@@ -35,8 +35,8 @@ struct SecretsFileInfo {
     std::string key_id;
 };
 
-/// An encrypted file (docs/formats/secrets.md). It shows neither names nor values, and any change to it by
-/// somebody without the key is noticed. Several processes may use and change it at once.
+/// An encrypted file (docs/formats/secrets.md). It shows neither names nor values, and a change by somebody
+/// without the key is noticed. Several processes may use and change it at once.
 ///
 /// Errors of all operations: config_error with details {reason, path}, reasons wrong_key, not_a_secrets_file,
 /// secrets_version, secrets_damaged, file_locked, those of reading a file; invalid_arguments for a bad name
@@ -127,7 +127,7 @@ public:
     static Result<std::unique_ptr<ExecSecrets>> make(ExecSecretsOptions options);
     ~ExecSecrets() override;
 
-    /// The answer is not used again, nor is one kept that is under way.
+    /// The program is asked again the next time; an answer that is under way is not kept either.
     void revoke(std::string_view connector, std::string_view key);
     void revoke_all();
 

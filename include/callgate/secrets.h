@@ -47,7 +47,7 @@ public:
     Result<void> with_secret(std::string_view connector, std::string_view key,
                              const std::function<void(const Secret&)>& use) const;
 
-    /// Keeps a value that the runtime itself obtained, such as a token, in place of the one before.
+    /// Keeps a value that the runtime itself obtained, such as a token, in the place of the one before.
     /// config_error {reason: "read_only_store"} where values come from elsewhere.
     virtual Result<void> put(std::string_view connector, std::string_view key, std::string_view value);
 
@@ -73,7 +73,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Where the 32 bytes come from that what is kept on disk is sealed with. Written as 64 hexadecimal digits,
+/// Where the key comes from that seals what is kept on the disk: 32 bytes, written as 64 hexadecimal digits,
 /// as base64, or (in files) as they are.
 struct KeySource {
     enum class Kind : std::uint8_t {

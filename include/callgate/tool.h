@@ -35,7 +35,7 @@ enum class EffectClass : std::uint8_t {
     read,    ///< nothing is changed
     keyed,   ///< the other side honours the call's key: sent again, it does nothing twice
     verify,  ///< a probe can tell whether it happened
-    tx,      ///< the effect shares a transaction with the outcome
+    tx,      ///< all of it happens or nothing does, and nobody can be asked which: never sent twice
     unsafe   ///< none of these: never sent twice
 };
 std::string_view to_string(EffectClass effect) noexcept;
@@ -93,8 +93,8 @@ struct ToolDefinition {
     std::string compact() const;
 };
 
-/// Attempts after the first. Only failures proven not applied, or tools whose effect class allows it, are
-/// tried again.
+/// Attempts after the first. A call is tried again only if it is proven that it was not applied, or if its
+/// effect class allows it.
 struct RetryPolicy {
     std::uint32_t max_retries = 0;
     std::chrono::milliseconds base_delay{500};  ///< doubled each time, full jitter
@@ -105,7 +105,7 @@ struct RetryPolicy {
     explicit RetryPolicy(std::uint32_t retries) : max_retries(retries) {}
 };
 
-/// At most `calls` per `window` (a token bucket), and at most `concurrent` at once. 0 is no limit of ours.
+/// At most `calls` per `window` (a token bucket), and at most `concurrent` at once. 0 is no limit.
 struct UseLimits {
     std::uint32_t concurrent = 0;
     /// A call that finds `concurrent` of them running waits its turn, first come first served, until its
@@ -149,8 +149,7 @@ struct Contract {
     std::string blast_radius;  ///< JSON pointer to an array or a number: how much it touches ("" none)
     bool open_arguments = false;  ///< arguments the schema does not name are let through
     schema::CoercionMode coercion = schema::CoercionMode::standard;
-    bool hidden_without_scopes =
-        false;  ///< a principal without the scopes is answered as if it did not exist
+    bool hidden_without_scopes = false;  ///< not_found, not scope_denied, where scopes are missing
 
     Contract() = default;
 };
@@ -169,22 +168,22 @@ public:
     virtual std::uint32_t attempt() const = 0;  ///< 1, 2, …
 
     virtual std::chrono::nanoseconds time_left() const = 0;  ///< never negative
-    virtual std::stop_token cancel()
-        const = 0;  ///< stops at the deadline, when called off, and when the runtime ends
+    /// Stops at the deadline, when the call is called off, and when the runtime ends.
+    virtual std::stop_token cancel() const = 0;
     bool cancelled() const { return cancel().stop_requested(); }
 
-    /// Tell the caller how far it is. Ignored after the call has ended.
+    /// Tells the caller how far the work is. Ignored after the call has ended.
     virtual void progress(std::string_view message, std::optional<double> done = {},
                           std::optional<double> total = {}) = 0;
-    /// Content so far: delivered as progress, and kept if the call does not complete. With NaN or an infinity
-    /// in it, it is left out, and the progress says so.
+    /// The content so far: delivered as progress, and kept if the call does not complete. Content with NaN or
+    /// an infinity in it is left out, and the progress says so.
     virtual void partial(Value content) = 0;
 
     /// A secret of the tool's own connector, for the length of `use`.
     virtual Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) = 0;
 
-    /// Another tool, in the same context: it inherits principal, scopes, ids, deadline and cancel signal.
-    /// Blocks; coroutines await async_call(context, …) instead (async.h).
+    /// Calls another tool, in the same context: principal, scopes, ids, deadline and cancel signal are those
+    /// of this call. Blocks; coroutines await async_call(context, …) instead (async.h).
     virtual Outcome call(std::string_view tool, Args args) = 0;
     /// The same without blocking: `done` is called once with the outcome, perhaps before this returns, as by
     /// Runtime::start. `also` calls it off, too.
@@ -201,8 +200,8 @@ public:
     virtual CallContext& context() = 0;
     virtual const Object& arguments() const = 0;
     virtual void finish(ToolReturn answer) = 0;
-    /// The body's own code is about to begin. False: it was given up before that, and must not. Only for
-    /// bodies that say enters_later(); for others it has begun with start().
+    /// Asked when the body's own code is about to begin. False: the call was given up before that, and the
+    /// code must not begin. Only for bodies that say enters_later(); for others it has begun with start().
     virtual bool enter() { return true; }
     /// Where coroutines run (async.h).
     virtual IoHost& io() = 0;
@@ -210,13 +209,13 @@ public:
 
 /// What an action does around its run. A hook that fails, or throws, ends the call with its error.
 struct ActionHooks {
-    std::function<Result<Object>(Object arguments)> before_validate;  ///< may change the arguments
-    std::function<Result<Object>(Object arguments)>
-        after_validate;                                ///< before anything is decided about the call
-    std::function<void(const ToolResult&)> after_run;  ///< right after a run that succeeded
+    /// These two may change the arguments, before anything is decided about the call.
+    std::function<Result<Object>(Object arguments)> before_validate;
+    std::function<Result<Object>(Object arguments)> after_validate;
+    std::function<void(const ToolResult&)> after_run;                    ///< right after a run that succeeded
     std::function<Result<ToolResult>(ToolResult result)> before_output;  ///< before the output schema
     std::function<Result<ToolResult>(ToolResult result)> after_output;
-    /// Undo, after a failure: called once with what failed; bounded by `compensation_timeout`.
+    /// Undoes what a failed run did: called once, with its error; bounded by `compensation_timeout`.
     std::function<Result<void>(const Error& error, const Object& arguments, CallContext& context)> compensate;
     std::chrono::milliseconds compensation_timeout{5'000};
 
@@ -239,8 +238,9 @@ public:
     virtual bool has_preview() const noexcept { return false; }
     virtual Result<Preview> preview(const Object& arguments, CallContext& context);
 
-    /// For EffectClass::verify: did the earlier call take effect? `not_applied` says also that it cannot any
-    /// more: nothing of it is still under way. A call is sent again on that word; what cannot tell says so.
+    /// For EffectClass::verify: did the earlier call take effect? `not_applied` also says that it no longer
+    /// can, since nothing of it is still under way: on that word the call is sent again. A probe that is not
+    /// sure answers `cannot_tell`.
     virtual bool has_probe() const noexcept { return false; }
     virtual Reconciliation reconcile(std::string_view call_id, const Object& arguments, CallContext& context);
 
@@ -249,7 +249,8 @@ public:
     /// What the body itself cannot do without; registration adds it to the contract. Without actions() it is
     /// asked once, for `call`.
     virtual ScopeSet scopes_required(std::string_view action) const;
-    /// Null except for actions. run() itself does after_run and before_output; the pipeline does the others.
+    /// Null except for actions. run() itself calls after_run and before_output; the pipeline calls the
+    /// others.
     virtual const ActionHooks* hooks() const noexcept { return nullptr; }
 };
 
@@ -270,7 +271,7 @@ public:
     std::shared_ptr<ToolBody> body;  ///< null: registered, but there is nothing to run
 
     /// Which body this is, in the words of who provides it. An approval holds for the version that was there
-    /// when it was asked for. Never a build's id: a restart is no other tool.
+    /// when it was asked for. Do not take a build's id: a restart does not make another tool.
     const std::string& version() const noexcept { return version_; }
     Tool& version(std::string what) &;
 
@@ -290,7 +291,8 @@ public:
     Tool& capability(std::string name) &;
     Tool& output(Value schema) &;
     Tool& open_arguments() &;
-    /// Runs where it is called. A body that completes later cannot; registration then refuses the tool.
+    /// It runs on the thread that is running the call. Registration refuses this for a body that completes
+    /// later.
     Tool& run_inline() &;
     Tool& preview(PreviewFunction make) &;
     Tool& probe(ProbeFunction ask) &;

@@ -21,8 +21,8 @@
 namespace callgate {
 namespace typed {
 
-/// What a tool returned, in the forms in which it is offered to a reader, one after the other: as it was
-/// given, as text, and as the JSON that its text is.
+/// What a tool returned, in the forms that a reader is offered one after the other: as it was given, as text,
+/// and as the JSON that its text is.
 class GivenResult {
 public:
     static constexpr std::size_t kForms = 3;

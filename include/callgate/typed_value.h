@@ -30,7 +30,7 @@
 
 namespace callgate::typed {
 
-/// Where and why a value could not be read. All functions but the last return false.
+/// Where and why a value could not be read. The functions that note a fault return false.
 class Fault {
 public:
     bool wrong_type(std::string_view expected, const Value& got);

@@ -1,7 +1,10 @@
 // Outcomes as others want to read them: cut to their limits, never inside a code point, and never with a
 // stack trace.
 //
-// s0, s1, s2 are the forms of three earlier systems that Callgate unites (docs/seed-map.md).
+// s0 to s4 name the five earlier systems that Callgate unites (docs/seed-map.md): three forms of an outcome,
+// and two sentences about a failure.
+//
+// Threads: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +17,7 @@
 namespace callgate::views {
 
 struct Limits {
-    std::size_t model_bytes = 10'000;  ///< of text or JSON; 256 at least, 1,000 for a failure's text
+    std::size_t model_bytes = 10'000;  ///< of text or JSON; at least 256, and 1,000 for a failure's text
     std::size_t base64_bytes = 1'000;  ///< larger binary data is described, not encoded; at most 7,500
     std::size_t map_keys = 10;
     std::size_t list_items = 3;
@@ -36,7 +39,8 @@ Object s1(const Outcome& outcome);
 /// error}
 Object s2(const Outcome& outcome);
 
-std::string s0_error(const Outcome& outcome);  ///< "" of a success
+// "" for a success.
+std::string s0_error(const Outcome& outcome);
 std::string s4_error(const Outcome& outcome);
 
 /// MCP's CallToolResult: {"content":[…],"structuredContent"?,"isError"?}, as text. No byte is replaced

@@ -50,7 +50,8 @@ bool has_own_key(const CallRequest& call) {
     return call.context || !call.idempotency_key.empty();
 }
 
-// One key cannot stand for several calls, and a progress function is notified of one call at a time.
+// One key cannot stand for several calls. And the calls' progress may come on several threads at once: each
+// has a copy of the function, so that none is called by two of them at the same time.
 pipeline::SharedContext for_one_of_many(const pipeline::SharedContext& shared, std::size_t number) {
     if (shared->idempotency_key.empty() && !shared->on_progress) return shared;
     Context own = *shared;
