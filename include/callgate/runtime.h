@@ -234,8 +234,8 @@ public:
         return call_request_or_throw(std::move(request), std::move(context));
     }
 
-    /// What the call would do, by the tool's own preview; the tool is not run. Ends as `previewed`, or as it was
-    /// refused; Outcome::preview() has what it said, and whether the tool has a preview at all.
+    /// What the call would do, by the tool's own preview; the tool is not run. Ends as `previewed`, or as it
+    /// was refused; Outcome::preview() has what it said, and whether the tool has a preview at all.
     Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
                     std::string action = "call");
     /// What would be decided, stage by stage up to the gate, as if the call were made at `at` (now, if
