@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "os/file_ops.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -82,14 +83,13 @@ Result<std::string> read_input(const std::string& path, std::size_t max_bytes, E
 
 Result<Value> read_json(const std::string& path, const json::ParseLimits& limits, ErrorCode code, Limit limit,
                         std::optional<Excerpt>& excerpt) {
-    auto text = read_input(path, limits.max_bytes, code, limit);
-    if (!text) return tl::unexpected<Error>(std::move(text.error()));
-    auto value = json::parse(*text, limits);
+    CALLGATE_TRY_ASSIGN(auto text, read_input(path, limits.max_bytes, code, limit));
+    auto value = json::parse(text, limits);
     if (value) return value;
-    excerpt = excerpt_of(*text, value.error());
+    excerpt = excerpt_of(text, value.error());
     value.error().code = code;
     value.error().details["path"] = path;
-    if (text->find_first_not_of(" \t\r\n") == std::string::npos)
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         value.error().message = "There is no JSON in it: it is empty.";
     return about(std::move(value.error()), input_name(path));
 }

@@ -1,5 +1,6 @@
 #include "operator_key.h"
 
+#include "base/try.h"
 #include "error_report.h"
 
 #include <array>
@@ -130,9 +131,8 @@ Result<OperatorKeyFile> OperatorKeyFile::read(os::FileOps& files, const std::str
                                     "operator enroll`.",
                                     path));
     }
-    auto text = os::read_file(files, path, kMaxFileBytes);
-    if (!text) return tl::unexpected(std::move(text.error()));
-    const auto parsed = json::parse(*text);
+    CALLGATE_TRY_ASSIGN(auto text, os::read_file(files, path, kMaxFileBytes));
+    const auto parsed = json::parse(text);
     OperatorKeyFile file;
     if (parsed && parsed->is_object()) {
         const Object& object = parsed->get_object();

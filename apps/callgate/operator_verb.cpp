@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "error_report.h"
 #include "interrupt.h"
 #include "ledger/control/message.h"
@@ -80,11 +81,9 @@ Result<Value> OperatorRun::ask_with(const Object& request, const ledger::Meanwhi
     bool lost_before = false;
     for (int tries = 0;; ++tries) {
         if (!access_) {
-            const auto where = ledger_directory(line_.ledger);
-            if (!where) return tl::unexpected(where.error());
-            auto opened = LedgerAccess::open(*where);
-            if (!opened) return tl::unexpected(std::move(opened.error()));
-            access_.emplace(std::move(*opened));
+            CALLGATE_TRY_ASSIGN(const auto where, ledger_directory(line_.ledger));
+            CALLGATE_TRY_ASSIGN(auto opened, LedgerAccess::open(where));
+            access_.emplace(std::move(opened));
         }
         auto answer = access_->ask(request, meanwhile);
         if (answer) return answer;

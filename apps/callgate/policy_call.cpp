@@ -13,6 +13,7 @@
 #pragma GCC diagnostic pop
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "tool/suggest.h"
 
 namespace callgate::cli {
@@ -53,31 +54,30 @@ Result<void> take(PolicyCall& call, std::string_view member, const Value& value)
         }
         return {};
     }
-    auto given = text(member, value);
-    if (!given) return tl::unexpected<Error>(std::move(given.error()));
+    CALLGATE_TRY_ASSIGN(auto given, text(member, value));
     if (member == "tool") {
-        call.request.tool = std::move(*given);
+        call.request.tool = std::move(given);
     } else if (member == "action") {
-        call.request.action = std::move(*given);
+        call.request.action = std::move(given);
     } else if (member == "principal") {
-        call.caller.principal = std::move(*given);
+        call.caller.principal = std::move(given);
     } else if (member == "tenant") {
-        call.caller.tenant = std::move(*given);
+        call.caller.tenant = std::move(given);
     } else if (member == "autonomy") {
-        const auto level = autonomy_from_string(*given);
+        const auto level = autonomy_from_string(given);
         if (!level)
             return fault(
                 member, "unknown_word",
-                fmt::format("'{}' is not possible; give one of A0, A1, A2, A3, A4.", given->substr(0, 64)));
+                fmt::format("'{}' is not possible; give one of A0, A1, A2, A3, A4.", given.substr(0, 64)));
         call.caller.autonomy = *level;
     } else {
-        call.at = time_in(*given);
+        call.at = time_in(given);
         if (!call.at)
             return fault(
                 member, "bad_time",
                 fmt::format("'{}' is no point in time; write it like \"2026-05-14T22:30:00Z\" or with an "
                             "offset, as in \"2026-05-14T22:30:00+02:00\".",
-                            given->substr(0, 64)));
+                            given.substr(0, 64)));
     }
     return {};
 }
@@ -100,8 +100,7 @@ Result<PolicyCall> policy_call_from_json(const Value& document) {
                                      : fmt::format("; did you mean '{}'?", near.front());
             return fail(ErrorCode::config_error, std::move(sentence), {{"reason", "unknown_member"}});
         }
-        if (auto taken = take(call, name, member.value()); !taken)
-            return tl::unexpected<Error>(std::move(taken.error()));
+        CALLGATE_TRY(take(call, name, member.value()));
     }
     if (!object->contains("tool"))
         return fail(ErrorCode::config_error, "'tool' is missing: the name of the tool to be called.",

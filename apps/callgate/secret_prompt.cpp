@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "error_report.h"
 #include "interrupt.h"
 #include "os/system_error.h"
@@ -81,9 +82,8 @@ Result<base::LockedBytes> ask(const std::string& prompt, const Console& console)
                         "The terminal shows what is typed. Send the value through a pipe.");
     console.err << prompt << std::flush;
     base::LockedBytes value(kTerminalLine + 1);
-    const auto filled = fill(value, true, &interrupt);
-    if (!filled) return tl::unexpected(filled.error());
-    if (!*filled) {
+    CALLGATE_TRY_ASSIGN(const auto filled, fill(value, true, &interrupt));
+    if (!filled) {
         console.err << '\n';
         return unusable("called_off", "Called off; nothing was changed.");
     }
@@ -102,13 +102,10 @@ Result<base::LockedBytes> read_secret(const std::string& prompt, std::size_t max
                                       const Console& console) {
     base::LockedBytes value;
     if (console.person != nullptr) {
-        auto asked = ask(prompt, console);
-        if (!asked) return asked;
-        value = std::move(*asked);
+        CALLGATE_TRY_ASSIGN(value, ask(prompt, console));
     } else {
         value = base::LockedBytes(max_bytes + 3);  // a line end, and one byte to see that there is more
-        const auto filled = fill(value, false, nullptr);
-        if (!filled) return tl::unexpected(filled.error());
+        CALLGATE_TRY(fill(value, false, nullptr));
         drop_line_end(value);
     }
     if (value.empty())

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "ledger/sqlite/media.h"
 #include "ledger_restore.h"
 #include "operator_verb.h"
@@ -38,11 +39,9 @@ int stats(const LedgerLine& line, const Console& console) {
 // Where nothing can be written nobody can own it: it is looked at as it is.
 Result<Value> check_media(const std::string& directory) {
     os::RealFileOps files;
-    const auto media = ledger::MediaLedger::open(files, directory);
-    if (!media) return tl::unexpected(media.error());
-    auto report = (*media)->check();
-    if (!report) return tl::unexpected(std::move(report.error()));
-    return Value(std::move(*report));
+    CALLGATE_TRY_ASSIGN(const auto media, ledger::MediaLedger::open(files, directory));
+    CALLGATE_TRY_ASSIGN(auto report, media->check());
+    return Value(std::move(report));
 }
 
 int check(const LedgerLine& line, const Console& console) {

@@ -13,6 +13,7 @@
 #include <callgate/runtime.h>
 #include <callgate/schema.h>
 
+#include "base/try.h"
 #include "call_report.h"
 #include "demo_tools.h"
 #include "error_report.h"
@@ -72,13 +73,12 @@ private:
     }
 
     Result<void> prepare(Runtime& runtime) {
-        if (auto added = add_demo_tools(runtime.tools()); !added) return added;
+        CALLGATE_TRY(add_demo_tools(runtime.tools()));
         if (line_.policy.empty()) return {};
-        auto document = read(line_.policy);
-        if (!document) return tl::unexpected<Error>(std::move(document.error()));
-        auto config = policy_from_json(*document);
+        CALLGATE_TRY_ASSIGN(auto document, read(line_.policy));
+        auto config = policy_from_json(document);
         if (!config) {
-            list_faults(*document, config.error());
+            list_faults(document, config.error());
             return about(std::move(config.error()), input_name(line_.policy));
         }
         auto set = runtime.policy().set(*config);
@@ -103,10 +103,9 @@ private:
                         "Standard input can be either the call or the policy, not both.",
                         {{"reason", "usage"}});
         Runtime runtime;
-        if (auto ready = prepare(runtime); !ready) return tl::unexpected<Error>(std::move(ready.error()));
-        auto document = read(line_.call);
-        if (!document) return tl::unexpected<Error>(std::move(document.error()));
-        auto call = policy_call_from_json(*document);
+        CALLGATE_TRY(prepare(runtime));
+        CALLGATE_TRY_ASSIGN(auto document, read(line_.call));
+        auto call = policy_call_from_json(document);
         if (!call) return about(std::move(call.error()), input_name(line_.call));
         const std::string tool = call->request.tool;
         const CallExplanation explanation =
@@ -170,7 +169,7 @@ private:
 
     Result<int> try_lint() {
         Runtime runtime;
-        if (auto ready = prepare(runtime); !ready) return tl::unexpected<Error>(std::move(ready.error()));
+        CALLGATE_TRY(prepare(runtime));
         const std::vector<PolicyFinding> findings = runtime.policy().lint(runtime.tools());
         if (line_.json) {
             Array list;

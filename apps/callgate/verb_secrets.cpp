@@ -14,6 +14,7 @@
 
 #include <callgate/secret_stores.h>
 
+#include "base/try.h"
 #include "error_report.h"
 #include "operator_verb.h"
 #include "options.h"
@@ -93,7 +94,7 @@ private:
 
     Result<void> prepare() {
 #ifndef __SANITIZE_ADDRESS__  // which looks into its own memory for leaks
-        if (auto hardened = harden_process(); !hardened) return hardened;
+        CALLGATE_TRY(harden_process());
 #endif
         path_ = line_.file.empty() ? variable("CALLGATE_SECRETS") : line_.file;
         if (path_.empty()) {
@@ -130,7 +131,7 @@ private:
         if (own_directory_) make_directories(path_);
         if (key_.kind == KeySource::Kind::file) {
             key_made_ = !exists(key_.name);
-            if (auto made = make_key_file(key_.name); !made) return tl::unexpected(std::move(made.error()));
+            CALLGATE_TRY(make_key_file(key_.name));
         }
         return EncryptedFileSecrets::open(path_, key_);
     }
@@ -166,18 +167,14 @@ private:
 
     Result<int> try_set() {
         // Reports what is wrong with an existing file before anybody types.
-        Result<Store> store = exists(path_) ? open() : Store();
-        if (!store) return tl::unexpected(std::move(store.error()));
-        auto value = read_value();
-        if (!value) return tl::unexpected(std::move(value.error()));
-        if (!*store) store = make();
-        if (!store) return tl::unexpected(std::move(store.error()));
-        const auto version = (*store)->set(line_.connector, line_.key, value->view());
-        if (!version) return tl::unexpected(version.error());
+        CALLGATE_TRY_ASSIGN(Store existing, exists(path_) ? open() : Store());
+        CALLGATE_TRY_ASSIGN(const auto value, read_value());
+        CALLGATE_TRY_ASSIGN(const Store store, existing ? std::move(existing) : make());
+        CALLGATE_TRY_ASSIGN(const auto version, store->set(line_.connector, line_.key, value.view()));
         Object facts = json_head();
-        facts["version"] = *version;
+        facts["version"] = version;
         facts["key_made"] = key_made_;
-        say(fmt::format("{}: version {} is set", style_.bold(subject()), *version), std::move(facts));
+        say(fmt::format("{}: version {} is set", style_.bold(subject()), version), std::move(facts));
         if (key_made_ && !line_.json)
             note(fmt::format("The key was made: {}", printable(key_.name)),
                  "Keep a copy of it elsewhere; without it the secrets are lost.");
@@ -185,35 +182,29 @@ private:
     }
 
     Result<int> try_rotate() {
-        auto store = open();
-        if (!store) return tl::unexpected(std::move(store.error()));
-        const auto before = (*store)->check(line_.connector, line_.key);
-        if (!before) return tl::unexpected(before.error());
+        CALLGATE_TRY_ASSIGN(auto store, open());
+        CALLGATE_TRY_ASSIGN(const auto before, store->check(line_.connector, line_.key));
         // Nobody types a value for nothing: without one to replace, the store says so.
-        auto value = *before ? read_value() : base::LockedBytes(redact::SecretSet::kMinBytes);
-        if (!value) return tl::unexpected(std::move(value.error()));
-        const auto version = (*store)->rotate(line_.connector, line_.key, value->view());
-        if (!version) return tl::unexpected(version.error());
+        CALLGATE_TRY_ASSIGN(auto value,
+                            before ? read_value() : base::LockedBytes(redact::SecretSet::kMinBytes));
+        CALLGATE_TRY_ASSIGN(const auto version, store->rotate(line_.connector, line_.key, value.view()));
         Object facts = json_head();
-        facts["version"] = *version;
-        facts["previous"] = *version - 1;
+        facts["version"] = version;
+        facts["previous"] = version - 1;
         return say(fmt::format("{}: version {} is current, version {} is kept", style_.bold(subject()),
-                               *version, *version - 1),
+                               version, version - 1),
                    std::move(facts));
     }
 
     Result<int> try_remove() {
-        auto store = open();
-        if (!store) return tl::unexpected(std::move(store.error()));
-        auto removed = (*store)->remove(line_.connector, line_.key, line_.only_version);
-        if (!removed) return tl::unexpected(std::move(removed.error()));
-        const auto left = (*store)->check(line_.connector, line_.key);
-        if (!left) return tl::unexpected(left.error());
+        CALLGATE_TRY_ASSIGN(auto store, open());
+        CALLGATE_TRY(store->remove(line_.connector, line_.key, line_.only_version));
+        CALLGATE_TRY_ASSIGN(const auto left, store->check(line_.connector, line_.key));
         Object facts = json_head();
-        facts["version"] = *left ? Value((*left)->version) : Value();
-        return say(*left ? fmt::format("{}: version {} is removed, version {} is current",
-                                       style_.bold(subject()), *line_.only_version, (*left)->version)
-                         : fmt::format("{}: removed", style_.bold(subject())),
+        facts["version"] = left ? Value(left->version) : Value();
+        return say(left ? fmt::format("{}: version {} is removed, version {} is current",
+                                      style_.bold(subject()), *line_.only_version, left->version)
+                        : fmt::format("{}: removed", style_.bold(subject())),
                    std::move(facts));
     }
 
@@ -225,11 +216,8 @@ private:
                         {{"reason", "usage"}});
         std::optional<SecretInfo> info;
         if (exists(path_)) {
-            const auto store = open();
-            if (!store) return tl::unexpected(store.error());
-            auto found = (*store)->check(line_.connector, line_.key);
-            if (!found) return tl::unexpected(std::move(found.error()));
-            info = *found;
+            CALLGATE_TRY_ASSIGN(const auto store, open());
+            CALLGATE_TRY_ASSIGN(info, store->check(line_.connector, line_.key));
         }
         Object facts = json_head();
         facts["present"] = info.has_value();
@@ -251,28 +239,22 @@ private:
     }
 
     Result<int> check_file() {
-        const auto store = open();
-        if (!store) return tl::unexpected(store.error());
-        const auto info = (*store)->check();
-        if (!info) return tl::unexpected(info.error());
-        return say(fmt::format("{}: {} secret{}, all open with the key {}", printable(path_), info->secrets,
-                               info->secrets == 1 ? "" : "s", info->key_id),
-                   {{"secrets", info->secrets}, {"records", info->records}, {"key_id", info->key_id}});
+        CALLGATE_TRY_ASSIGN(const auto store, open());
+        CALLGATE_TRY_ASSIGN(const auto info, store->check());
+        return say(fmt::format("{}: {} secret{}, all open with the key {}", printable(path_), info.secrets,
+                               info.secrets == 1 ? "" : "s", info.key_id),
+                   {{"secrets", info.secrets}, {"records", info.records}, {"key_id", info.key_id}});
     }
 
     Result<int> try_rotate_key() {
-        auto store = open();
-        if (!store) return tl::unexpected(std::move(store.error()));
+        CALLGATE_TRY_ASSIGN(auto store, open());
         key_made_ = !exists(line_.new_key_file);
-        if (auto made = make_key_file(line_.new_key_file); !made)
-            return tl::unexpected(std::move(made.error()));
-        if (auto done = (*store)->rotate_key(KeySource::file(line_.new_key_file)); !done)
-            return tl::unexpected(std::move(done.error()));
-        const auto info = (*store)->check();
-        if (!info) return tl::unexpected(info.error());
-        say(fmt::format("{}: {} secret{}, sealed with the key {} now", printable(path_), info->secrets,
-                        info->secrets == 1 ? "" : "s", info->key_id),
-            {{"secrets", info->secrets}, {"key_id", info->key_id}, {"key_made", key_made_}});
+        CALLGATE_TRY(make_key_file(line_.new_key_file));
+        CALLGATE_TRY(store->rotate_key(KeySource::file(line_.new_key_file)));
+        CALLGATE_TRY_ASSIGN(const auto info, store->check());
+        say(fmt::format("{}: {} secret{}, sealed with the key {} now", printable(path_), info.secrets,
+                        info.secrets == 1 ? "" : "s", info.key_id),
+            {{"secrets", info.secrets}, {"key_id", info.key_id}, {"key_made", key_made_}});
         if (!line_.json)
             note(fmt::format("Use --key-file {} from now on, or put it in the place of the old key.",
                              printable(line_.new_key_file)),

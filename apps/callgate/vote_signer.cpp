@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/try.h"
 #include "os/file_ops.h"
 #include "passphrase.h"
 
@@ -22,12 +23,10 @@ Result<void> VoteSigner::sign(Object& request, const Value& shown) {
         if (!file) return tl::unexpected(std::move(file.error()));
         // A person types for as long as they like: others may use the ledger meanwhile.
         if (!run_.has_owner_to_ask()) run_.let_go();
-        const auto passphrase = ask_passphrase("Passphrase of your operator key: ");
-        if (!passphrase) return tl::unexpected(passphrase.error());
-        auto key = file->open(passphrase->view());
-        if (!key) return tl::unexpected(std::move(key.error()));
+        CALLGATE_TRY_ASSIGN(const auto passphrase, ask_passphrase("Passphrase of your operator key: "));
+        CALLGATE_TRY_ASSIGN(auto key, file->open(passphrase.view()));
         file_ = std::move(*file);
-        key_ = std::move(*key);
+        key_ = std::move(key);
     }
     sign_vote(request, *file_, *key_, text_at(approval, "id"), text_at(approval, "digest"));
     return {};

@@ -258,8 +258,7 @@ Result<std::unique_ptr<Process>> RealProcessLauncher::launch(const ProcessSpec& 
     const Stdio how[] = {spec.input, spec.output, spec.errors};
     for (int number = 0; number < 3; ++number) {
         const auto index = static_cast<std::size_t>(number);
-        CALLGATE_TRY_ASSIGN(auto made, make_ends(how[index], number));
-        ends[index] = std::move(made);
+        CALLGATE_TRY_ASSIGN(ends[index], make_ends(how[index], number));
     }
 
     SpawnOptions options;

@@ -132,8 +132,7 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
                  {rule.principals, made.principals, "principals"},
                  {rule.tenants, made.tenants, "tenants"}};
     for (const auto& list : lists) {
-        CALLGATE_TRY_ASSIGN(auto globs, compile_globs(list.from, list.what));
-        list.to = std::move(globs);
+        CALLGATE_TRY_ASSIGN(list.to, compile_globs(list.from, list.what));
     }
     made.at_least = rule.risk_at_least.value_or(Risk::low);
     made.at_most = rule.risk_at_most.value_or(Risk::critical);
@@ -145,12 +144,10 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
     }
     if (rule.effects.empty()) made.effects = 0xFF;
     if (rule.when) {
-        CALLGATE_TRY_ASSIGN(auto window, ResolvedWindow::resolve(*rule.when));
-        made.when = window;
+        CALLGATE_TRY_ASSIGN(made.when, ResolvedWindow::resolve(*rule.when));
     }
     if (rule.arguments) {
-        CALLGATE_TRY_ASSIGN(auto schema, schema::Schema::compile(*rule.arguments));
-        made.arguments = std::move(schema);
+        CALLGATE_TRY_ASSIGN(made.arguments, schema::Schema::compile(*rule.arguments));
     }
     made.identity = rule.id;
     if (rule.predicate) {

@@ -27,12 +27,12 @@ bool is_silent(const Keyword& keyword) {
 Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, CheckMetaschema check) {
     if (!document.is_object() && !document.is_bool())
         return schema_fault("not_a_schema", "#", "a schema is an object or a boolean.");
-    if (auto added = index_.add_root(document); !added) return forward(added);
-    if (auto added = index_.add_referenced(); !added) return forward(added);
+    CALLGATE_TRY(index_.add_root(document));
+    CALLGATE_TRY(index_.add_referenced());
     for (const std::uint32_t id : index_.documents()) {
         if (check == CheckMetaschema::no) break;
         const Resource& resource = index_.resource(id);
-        if (auto checked = check_against_metaschema(resource); !checked) return forward(checked);
+        CALLGATE_TRY(check_against_metaschema(resource));
     }
 
     Program& program = *program_;
@@ -43,17 +43,15 @@ Result<std::shared_ptr<const Program>> Compiler::run(const Value& document, Chec
     program.blocks[kFalse].types = 0;
     program.locations = {"#", "#"};
 
-    auto root = block_for(document);
-    if (!root) return forward(root);
-    program.root = *root;
+    CALLGATE_TRY_ASSIGN(program.root, block_for(document));
     while (!todo_.empty()) {
         const auto [id, schema] = todo_.back();
         todo_.pop_back();
-        if (auto compiled = compile_block(id, *schema); !compiled) return forward(compiled);
+        CALLGATE_TRY(compile_block(id, *schema));
     }
     if (options_.unknown_members == UnknownMembers::reject && document.is_object())
         close_root(document.get_object());
-    if (auto finished = finish_program(program); !finished) return forward(finished);
+    CALLGATE_TRY(finish_program(program));
     return std::shared_ptr<const Program>(std::move(program_));
 }
 
@@ -80,19 +78,17 @@ Result<const Value*> Compiler::follow_plain_refs(const Value& schema) {
         if (hops > options_.limits.max_subschemas)
             return schema_fault("cyclic_ref", place.location,
                                 "the $ref leads back to itself without looking at any part of the instance.");
-        auto target = index_.resolve(place, reference->get_string());
-        if (!target) return forward(target);
+        CALLGATE_TRY_ASSIGN(auto target, index_.resolve(place, reference->get_string()));
         passed.push_back(at);
-        at = target->schema;
+        at = target.schema;
     }
     for (const Value* reference : passed) followed_.emplace(reference, at);
     return at;
 }
 
 Result<BlockId> Compiler::block_for(const Value& schema) {
-    auto meant = follow_plain_refs(schema);
-    if (!meant) return forward(meant);
-    const Value& target = **meant;
+    CALLGATE_TRY_ASSIGN(auto meant, follow_plain_refs(schema));
+    const Value& target = *meant;
     if (target.is_bool()) return target.get_bool() ? kTrue : kFalse;
     const auto [known, added] = known_.emplace(&target, end_of(program_->blocks));
     if (added) {
@@ -112,9 +108,7 @@ Result<BlockId> Compiler::sub_at(const Work& work, const Value& schema, std::str
 Compiler::Status Compiler::sub(const Work& work, std::string_view keyword, BlockId& out, bool* found) {
     const Value* value = work.get(keyword);
     if (value == nullptr) return {};
-    auto id = sub_at(work, *value, keyword);
-    if (!id) return forward(id);
-    out = *id;
+    CALLGATE_TRY_ASSIGN(out, sub_at(work, *value, keyword));
     if (found != nullptr) *found = true;
     return {};
 }
@@ -124,9 +118,8 @@ Result<Range> Compiler::sub_list(const Work& work, const Value& list, std::strin
     if (array == nullptr || array->empty()) return misshapen(work, keyword, "a non-empty array of schemas");
     std::vector<BlockId> ids;
     for (const Value& schema : *array) {
-        auto id = sub_at(work, schema, keyword);
-        if (!id) return forward(id);
-        ids.push_back(*id);
+        CALLGATE_TRY_ASSIGN(auto id, sub_at(work, schema, keyword));
+        ids.push_back(id);
     }
     const Range range{end_of(program_->lists), end_of(ids)};
     program_->lists.insert(program_->lists.end(), ids.begin(), ids.end());
@@ -235,38 +228,33 @@ Compiler::Status Compiler::references(Work& work) {
             CALLGATE_TRY(dynamic_reference(work, reference, keyword == "$recursiveRef"));
             continue;
         }
-        auto target = index_.resolve(work.place, reference);
-        if (!target) return forward(target);
-        auto block = block_for(*target->schema);
-        if (!block) return forward(block);
-        if (*block == kTrue) continue;
-        work.steps.push_back({Op::apply, *block, kNone, kNone, {}, "$ref"});
+        CALLGATE_TRY_ASSIGN(auto target, index_.resolve(work.place, reference));
+        CALLGATE_TRY_ASSIGN(auto block, block_for(*target.schema));
+        if (block == kTrue) continue;
+        work.steps.push_back({Op::apply, block, kNone, kNone, {}, "$ref"});
     }
     return {};
 }
 
 Compiler::Status Compiler::dynamic_reference(Work& work, std::string_view reference, bool recursive) {
     const std::string_view keyword = recursive ? "$recursiveRef" : "$dynamicRef";
-    auto target = index_.resolve(work.place, reference);
-    if (!target) return forward(target);
-    auto initial = block_for(*target->schema);
-    if (!initial) return forward(initial);
+    CALLGATE_TRY_ASSIGN(auto target, index_.resolve(work.place, reference));
+    CALLGATE_TRY_ASSIGN(auto initial, block_for(*target.schema));
 
     // Only a reference that first lands on a dynamic anchor looks at the dynamic scope.
-    const std::uint32_t home = index_.place(*target->schema).resource;
-    const std::string name = recursive ? "" : target->anchor;
+    const std::uint32_t home = index_.place(*target.schema).resource;
+    const std::string name = recursive ? "" : target.anchor;
     const bool lands_on_anchor =
-        (recursive || !name.empty()) && index_.dynamic_anchor(home, name) == target->schema;
+        (recursive || !name.empty()) && index_.dynamic_anchor(home, name) == target.schema;
     const auto& owners = index_.dynamic_anchors(name);
     if (!lands_on_anchor || owners.size() == 1) {
-        work.steps.push_back({Op::apply, *initial, kNone, kNone, {}, keyword});
+        work.steps.push_back({Op::apply, initial, kNone, kNone, {}, keyword});
         return {};
     }
-    DynamicRef dynamic{*initial, {}};
+    DynamicRef dynamic{initial, {}};
     for (const auto& [resource, schema] : owners) {
-        auto block = block_for(*schema);
-        if (!block) return forward(block);
-        dynamic.targets.emplace_back(resource, *block);
+        CALLGATE_TRY_ASSIGN(auto block, block_for(*schema));
+        dynamic.targets.emplace_back(resource, block);
     }
     work.steps.push_back({Op::apply_dynamic, end_of(program_->dynamic_refs), kNone, kNone, {}, keyword});
     program_->dynamic_refs.push_back(std::move(dynamic));

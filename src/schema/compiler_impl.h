@@ -107,11 +107,6 @@ private:
     std::unordered_map<const Value*, const Value*> followed_;  ///< where plain references end
 };
 
-template <class T>
-tl::unexpected<Error> forward(Result<T>& result) {
-    return tl::unexpected<Error>(std::move(result.error()));
-}
-
 std::uint32_t end_of(const auto& list) {
     return static_cast<std::uint32_t>(list.size());
 }

@@ -73,18 +73,16 @@ Compiler::Status Compiler::enums(Work& work) {
 
 Compiler::Status Compiler::combinators(Work& work) {
     if (const Value* list = work.get("allOf")) {
-        auto blocks = sub_list(work, *list, "allOf");
-        if (!blocks) return forward(blocks);
-        for (std::uint32_t i = 0; i < blocks->count; ++i)
-            work.steps.push_back({Op::apply, program_->lists[blocks->first + i], kNone, kNone, {}, "allOf"});
+        CALLGATE_TRY_ASSIGN(auto blocks, sub_list(work, *list, "allOf"));
+        for (std::uint32_t i = 0; i < blocks.count; ++i)
+            work.steps.push_back({Op::apply, program_->lists[blocks.first + i], kNone, kNone, {}, "allOf"});
     }
     for (const std::string_view keyword : {"anyOf", "oneOf"}) {
         const Value* list = work.get(keyword);
         if (list == nullptr) continue;
-        auto blocks = sub_list(work, *list, keyword);
-        if (!blocks) return forward(blocks);
+        CALLGATE_TRY_ASSIGN(auto blocks, sub_list(work, *list, keyword));
         work.steps.push_back(
-            {keyword == "anyOf" ? Op::any_of : Op::one_of, kNone, kNone, kNone, *blocks, keyword});
+            {keyword == "anyOf" ? Op::any_of : Op::one_of, kNone, kNone, kNone, blocks, keyword});
     }
     BlockId block = kNone;
     CALLGATE_TRY(sub(work, "not", block));
@@ -106,9 +104,7 @@ Compiler::Status Compiler::strings(Work& work) {
     CALLGATE_TRY(count(work, "maxLength", rule.max_length, &used));
     if (const Value* value = work.get("pattern")) {
         if (!value->is_string()) return misshapen(work, "pattern", "a regular expression in a string");
-        auto compiled = pattern(work, "pattern", value->get_string());
-        if (!compiled) return forward(compiled);
-        rule.pattern = *compiled;
+        CALLGATE_TRY_ASSIGN(rule.pattern, pattern(work, "pattern", value->get_string()));
         used = true;
     }
     if (const Value* value = work.get("format"); value != nullptr && work.resource.assert_format) {
@@ -161,9 +157,9 @@ Compiler::Status Compiler::arrays(Work& work) {
     const Value* prefix = tuple_in_items ? items : work.get("prefixItems");
     if (prefix != nullptr && (prefix->is_array() || !tuple_in_items)) {
         if (!tuple_in_items || !prefix->get_array().empty()) {
-            auto blocks = sub_list(work, *prefix, tuple_in_items ? "items" : "prefixItems");
-            if (!blocks) return forward(blocks);
-            rule.prefix = *blocks;
+            CALLGATE_TRY_ASSIGN(auto blocks,
+                                sub_list(work, *prefix, tuple_in_items ? "items" : "prefixItems"));
+            rule.prefix = blocks;
         }
         used = true;
         const std::string_view rest = tuple_in_items ? "additionalItems" : "items";
@@ -215,33 +211,29 @@ Compiler::Status Compiler::members(Work& work, ObjectRule& rule, bool& used) {
         if (!value->is_object()) return misshapen(work, "properties", "an object of schemas");
         rule.has_properties = true;
         for (const auto& entry : value->get_object()) {
-            auto block = sub_at(work, entry.value(), "properties");
-            if (!block) return forward(block);
+            CALLGATE_TRY_ASSIGN(auto block, sub_at(work, entry.value(), "properties"));
             Member& named = member(entry.key());
-            named.block = *block;
+            named.block = block;
             named.declared = true;
         }
         used = true;
     }
     if (const Value* value = work.get("required")) {
-        auto names = name_list(work, *value, "required");
-        if (!names) return forward(names);
-        for (const std::string& name : *names) {
+        CALLGATE_TRY_ASSIGN(auto names, name_list(work, *value, "required"));
+        for (const std::string& name : names) {
             Member& named = member(name);
             rule.required += !named.required;
             named.required = true;
         }
-        used |= !names->empty();
+        used |= !names.empty();
     }
     if (const Value* value = work.get("patternProperties")) {
         if (!value->is_object()) return misshapen(work, "patternProperties", "an object of schemas");
         std::vector<PatternMember> patterns;
         for (const auto& entry : value->get_object()) {
-            auto compiled = pattern(work, "patternProperties", entry.key());
-            if (!compiled) return forward(compiled);
-            auto block = sub_at(work, entry.value(), "patternProperties");
-            if (!block) return forward(block);
-            patterns.push_back({*compiled, *block});
+            CALLGATE_TRY_ASSIGN(auto compiled, pattern(work, "patternProperties", entry.key()));
+            CALLGATE_TRY_ASSIGN(auto block, sub_at(work, entry.value(), "patternProperties"));
+            patterns.push_back({compiled, block});
         }
         rule.patterns = {end_of(program_->pattern_members), end_of(patterns)};
         program_->pattern_members.insert(program_->pattern_members.end(), patterns.begin(), patterns.end());
@@ -263,13 +255,9 @@ Compiler::Status Compiler::dependents(Work& work, ObjectRule& rule, bool& used) 
             const bool names =
                 keyword == "dependentRequired" || (keyword == "dependencies" && entry.value().is_array());
             if (names) {
-                auto list = name_list(work, entry.value(), keyword);
-                if (!list) return forward(list);
-                dependent.required = std::move(*list);
+                CALLGATE_TRY_ASSIGN(dependent.required, name_list(work, entry.value(), keyword));
             } else {
-                auto block = sub_at(work, entry.value(), keyword);
-                if (!block) return forward(block);
-                dependent.block = *block;
+                CALLGATE_TRY_ASSIGN(dependent.block, sub_at(work, entry.value(), keyword));
             }
             found.push_back(std::move(dependent));
         }

@@ -301,8 +301,7 @@ Result<bool> Index::enter(std::string_view uri, Dialect dialect) {
     if (by_uri_.contains(std::string(uri))) return true;
     const Value* document = known_document(uri);
     if (document == nullptr) return false;
-    auto added = add_document(*document, std::string(uri), dialect, fmt::format("{}#", uri));
-    if (!added) return tl::unexpected<Error>(std::move(added.error()));
+    CALLGATE_TRY(add_document(*document, std::string(uri), dialect, fmt::format("{}#", uri)));
     return true;
 }
 
@@ -311,13 +310,11 @@ Result<void> Index::add_referenced() {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         const Resource& from = resources_[pending_[i].resource];
         const std::string full = resolve_reference(from.uri, pending_[i].reference);
-        auto entered = enter(split_fragment(full).first, from.dialect);
-        if (!entered) return tl::unexpected<Error>(std::move(entered.error()));
-        if (*entered || options_.resources == nullptr) continue;
+        CALLGATE_TRY_ASSIGN(auto entered, enter(split_fragment(full).first, from.dialect));
+        if (entered || options_.resources == nullptr) continue;
         // The identity may be inside one of the operator's documents.
         for (const auto& [uri, document] : options_.resources->all()) {
-            auto other = enter(uri, resources_[pending_[i].resource].dialect);
-            if (!other) return tl::unexpected<Error>(std::move(other.error()));
+            CALLGATE_TRY(enter(uri, resources_[pending_[i].resource].dialect));
         }
     }
     pending_.clear();
@@ -344,9 +341,8 @@ Result<Index::Target> Index::resolve(const Place& from, std::string_view referen
     const std::string fragment = percent_decode(raw_fragment);
     if (fragment.empty()) return Target{resources_[resource].root, {}};
     if (fragment.front() == '/') {
-        auto found = point_into(resource, fragment, reference, from);
-        if (!found) return tl::unexpected<Error>(std::move(found.error()));
-        return Target{*found, {}};
+        CALLGATE_TRY_ASSIGN(auto found, point_into(resource, fragment, reference, from));
+        return Target{found, {}};
     }
     const auto anchor = anchors_.find(fmt::format("{}#{}", resources_[resource].uri, fragment));
     if (anchor == anchors_.end())
@@ -377,9 +373,8 @@ Result<const Value*> Index::point_into(std::uint32_t resource, std::string_view 
     if (!at->is_object() && !at->is_bool()) return nowhere("what is there is no schema.");
     if (!places_.contains(at)) {
         // A place that no keyword makes a schema becomes one by being referred to.
-        if (auto walked = walk(*at, place.resource, place.location, 0); !walked)
-            return tl::unexpected<Error>(std::move(walked.error()));
-        if (auto added = add_referenced(); !added) return tl::unexpected<Error>(std::move(added.error()));
+        CALLGATE_TRY(walk(*at, place.resource, place.location, 0));
+        CALLGATE_TRY(add_referenced());
     }
     return at;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/try.h"
 #include "schema/coerce.h"
 #include "schema/compiler.h"
 #include "schema/evaluate.h"
@@ -17,9 +18,8 @@ Scratch::Scratch(Scratch&&) noexcept = default;
 Scratch& Scratch::operator=(Scratch&&) noexcept = default;
 
 Result<Schema> Schema::compile(const Value& document, const CompileOptions& options) {
-    auto program = compile_program(document, options);
-    if (!program) return tl::unexpected<Error>(std::move(program.error()));
-    return Schema(std::move(*program));
+    CALLGATE_TRY_ASSIGN(auto program, compile_program(document, options));
+    return Schema(std::move(program));
 }
 
 Verdict Schema::check(const Value& instance, Scratch& scratch) const {

@@ -178,8 +178,7 @@ Result<LockedBytes> ExecHelper::run(const Name& name) {
         return failed("helper_failed", "could not be read from: " + os::errno_text(errno));
     std::optional<os::ExitStatus> status;
     if (end == End::closed) {
-        CALLGATE_TRY_ASSIGN(auto waited, (*process)->wait(left_until(until)));
-        status = waited;
+        CALLGATE_TRY_ASSIGN(status, (*process)->wait(left_until(until)));
     }
     if (!status)
         return failed("helper_timeout", fmt::format("did not end within {} ms", options_.timeout.count()));

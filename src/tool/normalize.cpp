@@ -3,6 +3,7 @@
 #include <callgate/runtime.h>
 #include <callgate/schema.h>
 
+#include "base/try.h"
 #include "schema/keywords.h"
 
 namespace callgate {
@@ -33,9 +34,7 @@ Object declared_only(const Object& params, const Value& schema) {
 Result<Object> normalize_params(const Value& params, const Value& schema) {
     Value given = params;
     if (const auto* text = params.if_string()) {
-        auto parsed = json::parse(*text);
-        if (!parsed) return tl::unexpected(std::move(parsed.error()));
-        given = std::move(*parsed);
+        CALLGATE_TRY_ASSIGN(given, json::parse(*text));
     }
     if (given.is_null()) given = Object();
     if (!given.is_object()) {
@@ -43,9 +42,8 @@ Result<Object> normalize_params(const Value& params, const Value& schema) {
                     "The parameters must be an object with a member for each parameter.",
                     Object{{"reason", "not_an_object"}});
     }
-    const auto compiled = schema::Schema::compile(schema);
-    if (!compiled) return tl::unexpected(compiled.error());
-    const Value shaped = compiled->coerce(given).value;
+    CALLGATE_TRY_ASSIGN(const auto compiled, schema::Schema::compile(schema));
+    const Value shaped = compiled.coerce(given).value;
     return declared_only(shaped.is_object() ? shaped.get_object() : given.get_object(), schema);
 }
 

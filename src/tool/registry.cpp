@@ -9,6 +9,7 @@
 #include <callgate/registry.h>
 
 #include "base/mutex.h"
+#include "base/try.h"
 #include "tool/suggest.h"
 #include "tool/tool_entry.h"
 #include "tool/tool_name.h"
@@ -154,9 +155,8 @@ struct Registry::State {
 
     Result<void> put_and_tell(std::vector<Entry> added, IfPresent if_present) {
         std::vector<Entry> gone;
-        auto changes = put(std::move(added), if_present, gone);
-        if (!changes) return tl::unexpected(std::move(changes.error()));
-        listeners->tell(*changes);
+        CALLGATE_TRY_ASSIGN(auto changes, put(std::move(added), if_present, gone));
+        listeners->tell(changes);
         return {};
     }
 
@@ -178,9 +178,8 @@ Registry::Registry(Options options) : state_(std::make_unique<State>(std::move(o
 Registry::~Registry() = default;
 
 Result<void> Registry::add(Tool tool, IfPresent if_present) {
-    auto entry = ToolEntry::make(std::move(tool), state_->options);
-    if (!entry) return tl::unexpected(std::move(entry.error()));
-    return state_->put_and_tell({std::move(*entry)}, if_present);
+    CALLGATE_TRY_ASSIGN(auto entry, ToolEntry::make(std::move(tool), state_->options));
+    return state_->put_and_tell({std::move(entry)}, if_present);
 }
 
 Registry& Registry::add_or_throw(Tool tool, IfPresent if_present) {
@@ -193,13 +192,12 @@ Result<void> Registry::add_all(std::vector<Tool> tools, IfPresent if_present) {
     std::vector<Entry> entries;
     std::unordered_map<std::string_view, bool> seen;
     for (Tool& tool : tools) {
-        auto entry = ToolEntry::make(std::move(tool), state_->options);
-        if (!entry) return tl::unexpected(std::move(entry.error()));
-        if (!seen.emplace((*entry)->name(), true).second)
+        CALLGATE_TRY_ASSIGN(auto entry, ToolEntry::make(std::move(tool), state_->options));
+        if (!seen.emplace(entry->name(), true).second)
             return fail(ErrorCode::config_error,
-                        fmt::format("The tool \"{}\" is given twice; none was registered.", (*entry)->name()),
-                        {{"reason", "duplicate_name"}, {"tool", (*entry)->name()}});
-        entries.push_back(std::move(*entry));
+                        fmt::format("The tool \"{}\" is given twice; none was registered.", entry->name()),
+                        {{"reason", "duplicate_name"}, {"tool", entry->name()}});
+        entries.push_back(std::move(entry));
     }
     return state_->put_and_tell(std::move(entries), if_present);
 }
@@ -231,10 +229,9 @@ void Registry::clear() {
 Result<void> Registry::import_from(const Registry& other, IfPresent if_present) {
     std::vector<Entry> entries;
     for (const Entry& theirs : other.state_->entries()) {
-        auto entry = ToolEntry::make_again(*theirs, state_->options);
-        if (!entry) return tl::unexpected(std::move(entry.error()));
-        keep_restrictions(theirs->live(), (*entry)->live());
-        entries.push_back(std::move(*entry));
+        CALLGATE_TRY_ASSIGN(auto entry, ToolEntry::make_again(*theirs, state_->options));
+        keep_restrictions(theirs->live(), entry->live());
+        entries.push_back(std::move(entry));
     }
     return state_->put_and_tell(std::move(entries), if_present);
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "base/utf8.h"
 #include "json/size.h"
 #include "tool/contract_check.h"
@@ -149,7 +150,7 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     const std::string& name = definition.name;
     if (const auto fault = tool_name_fault(name, options.max_name_bytes))
         return refuse(name, "bad_name", fmt::format("its name {}.", *fault));
-    if (auto good = check_definition(definition); !good) return tl::unexpected(std::move(good.error()));
+    CALLGATE_TRY(check_definition(definition));
     if (const auto found = find_credential(tool))
         return refuse(
             name, "inline_credential",
@@ -158,7 +159,7 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
                         found->place, found->form),
             {{"place", found->place}, {"form", found->form}});
 
-    if (auto good = check_takes_object(definition); !good) return tl::unexpected(std::move(good.error()));
+    CALLGATE_TRY(check_takes_object(definition));
     const Value whole = definition.to_json();
     if (const auto path = json::find_not_finite(whole))
         return refuse(name, "not_finite",
@@ -173,21 +174,18 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
                                   kMostDefinitionBytes));
 
     std::shared_ptr<ToolEntry> entry(new ToolEntry);
-    auto input = compile(definition, definition.input_schema, "input_schema",
-                         tool.contract.open_arguments ? schema::UnknownMembers::as_schema_says
-                                                      : schema::UnknownMembers::reject);
-    if (!input) return tl::unexpected(std::move(input.error()));
-    entry->input_.emplace(std::move(*input));
+    CALLGATE_TRY_ASSIGN(auto input,
+                        compile(definition, definition.input_schema, "input_schema",
+                                tool.contract.open_arguments ? schema::UnknownMembers::as_schema_says
+                                                             : schema::UnknownMembers::reject));
+    entry->input_.emplace(std::move(input));
     if (definition.output_schema) {
-        auto output = compile(definition, *definition.output_schema, "output_schema",
-                              schema::UnknownMembers::as_schema_says);
-        if (!output) return tl::unexpected(std::move(output.error()));
-        entry->output_.emplace(std::move(*output));
+        CALLGATE_TRY_ASSIGN(auto output, compile(definition, *definition.output_schema, "output_schema",
+                                                 schema::UnknownMembers::as_schema_says));
+        entry->output_.emplace(std::move(output));
     }
 
-    auto actions = checked_actions(tool);
-    if (!actions) return tl::unexpected(std::move(actions.error()));
-    entry->actions_ = std::move(*actions);
+    CALLGATE_TRY_ASSIGN(entry->actions_, checked_actions(tool));
     add_required_scopes(tool, entry->actions_);
     if (const auto fault = contract_fault(tool, entry->actions_))
         return refuse(name, "bad_contract", fault->message, {{"place", fault->place}});
