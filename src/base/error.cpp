@@ -11,12 +11,12 @@ std::string_view to_string(ErrorCode code) noexcept {
 }
 
 Error::Error(ErrorCode error_code, std::string text)
-    : code(error_code), message(std::move(text)), retryable(base::retryable_by_default(error_code)) {}
+    : code(error_code), message(std::move(text)), retryable(base::error_row(error_code).retryable) {}
 
 Error::Error(ErrorCode error_code, std::string text, boost::json::object facts)
     : code(error_code),
       message(std::move(text)),
       details(std::move(facts)),
-      retryable(base::retryable_by_default(error_code)) {}
+      retryable(base::error_row(error_code).retryable) {}
 
 }  // namespace callgate

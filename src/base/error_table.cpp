@@ -25,7 +25,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "unavailable",
      .json_rpc = -31001,
      .http = 503,
-     .retry = RetryRule::after_reset,
+     .retryable = true,
      .s2_code = "transport_error",
      .s3_code = "tool.unavailable",
      .next_step = "The tool is down; try again later or use another tool."},
@@ -33,7 +33,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "quarantined",
      .json_rpc = -31002,
      .http = 503,
-     .retry = RetryRule::after_reset,
+     .retryable = true,
      .s2_code = "transport_error",
      .s3_code = "tool.unavailable",
      .next_step = "The tool is withdrawn for now; use another tool or tell the user."},
@@ -140,7 +140,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "rate_limited",
      .json_rpc = -31012,
      .http = 429,
-     .retry = RetryRule::yes,
+     .retryable = true,
      .s3_code = "tool.rate_limited",
      .next_step = "Wait until the limit resets, then call again."},
     // Not 429: waiting does not refill it.
@@ -160,7 +160,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "circuit_open",
      .json_rpc = -31015,
      .http = 503,
-     .retry = RetryRule::after_reset,
+     .retryable = true,
      .s2_code = "transport_error",
      .s3_code = "tool.circuit_open",
      .next_step = "The tool failed too often and is resting; try again later or use another tool."},
@@ -168,7 +168,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "in_progress",
      .json_rpc = -31016,
      .http = 409,
-     .retry = RetryRule::yes,
+     .retryable = true,
      .s3_code = "call.in_progress",
      .s3_outcome = "info",
      .next_step =
@@ -203,7 +203,6 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "timed_out",
      .json_rpc = -31020,
      .http = 504,
-     .retry = RetryRule::if_idempotent,
      .s0_text = "Tool execution timed out after {seconds}s",
      .s1_type = "timeout",
      .s1_text = "Tool execution timed out after {ms}ms",
@@ -240,7 +239,6 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "tool_error",
      .json_rpc = -31023,
      .http = 502,
-     .retry = RetryRule::tool_says,
      .s3_code = "tool.error",
      .next_step = "Read the tool's message and change the call accordingly."},
     {.code = ErrorCode::exception,
@@ -266,7 +264,6 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "transport",
      .json_rpc = -31026,
      .http = 502,
-     .retry = RetryRule::before_dispatch,
      .s2_code = "transport_error",
      .s3_code = "tool.transport",
      .telemetry = TelemetryEnd::exception,
@@ -290,7 +287,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .name = "ledger_unavailable",
      .json_rpc = -31029,
      .http = 503,
-     .retry = RetryRule::yes,
+     .retryable = true,
      .s2_code = "unknown_error",
      .s3_code = "ledger.unavailable",
      .next_step = "The call could not be recorded, so it was not run; try again later."},
@@ -346,11 +343,6 @@ std::optional<ErrorCode> error_code_from_string(std::string_view name) noexcept 
         }
     }
     return std::nullopt;
-}
-
-bool retryable_by_default(ErrorCode code) noexcept {
-    const auto rule = error_row(code).retry;
-    return rule == RetryRule::yes || rule == RetryRule::after_reset;
 }
 
 }  // namespace callgate::base

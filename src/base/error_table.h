@@ -19,16 +19,6 @@ namespace callgate::base {
 
 inline constexpr std::size_t kErrorCodeCount = static_cast<std::size_t>(ErrorCode::internal) + 1;
 
-/// When the same call may be sent again.
-enum class RetryRule : std::uint8_t {
-    never,
-    yes,
-    after_reset,    ///< once the thing that refused has recovered; details.retry_after_ms says when, if known
-    if_idempotent,  ///< only a tool that may run twice
-    before_dispatch,  ///< only when nothing was sent
-    tool_says,        ///< the tool's own answer decides
-};
-
 /// The telemetry event that ends the call.
 enum class TelemetryEnd : std::uint8_t {
     stop,      ///< refused, or completed with an error of the tool's own
@@ -41,7 +31,7 @@ struct ErrorRow {
     std::string_view name;
     int json_rpc;
     int http;
-    RetryRule retry = RetryRule::never;
+    bool retryable = false;  ///< what Error::retryable starts as; false where only who knows more may say yes
     // Texts are templates over {tool}, {message}, {kind}, {seconds} and {ms}.
     std::string_view s0_text = "{message}";
     std::string_view s1_type = "execution_error";
@@ -63,8 +53,5 @@ const ErrorRow& error_row(ErrorCode code) noexcept;
 
 /// The code with this spelling, or nothing.
 std::optional<ErrorCode> error_code_from_string(std::string_view name) noexcept;
-
-/// What Error::retryable starts as. Rules that need facts start as false: only who knows may say yes.
-bool retryable_by_default(ErrorCode code) noexcept;
 
 }  // namespace callgate::base

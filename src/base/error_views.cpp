@@ -97,18 +97,6 @@ bool effect_possible(ErrorCode code, const CallFacts& facts) {
 
 }  // namespace
 
-bool may_retry(const Error& error, const CallFacts& facts) noexcept {
-    switch (error_row(error.code).retry) {
-        case RetryRule::never: return false;
-        case RetryRule::yes:
-        case RetryRule::after_reset: return true;
-        case RetryRule::if_idempotent: return facts.idempotent || !facts.dispatched;
-        case RetryRule::before_dispatch: return !facts.dispatched || facts.idempotent;
-        case RetryRule::tool_says: return error.retryable;
-    }
-    return false;
-}
-
 std::string s0_text(const Error& error, std::string_view tool) {
     return expand(error_row(error.code).s0_text, error, tool);
 }

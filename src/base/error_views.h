@@ -1,8 +1,8 @@
 // An error as others see it: the views of the five seed systems, the audit and the model.
 //
 // All words come from the table (error_table.h). Facts that differ between two errors with the same code (was
-// anything sent, may it be sent twice) are passed in as CallFacts. No view ever contains a stack trace: the
-// members `stack` and `stacktrace` of an error's details are left out.
+// anything sent, may it have had an effect) are passed in as CallFacts. No view ever contains a stack trace:
+// the members `stack` and `stacktrace` of an error's details are left out.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -23,11 +23,7 @@ struct CallFacts {
     bool in_process = true;   ///< a native tool, not a process or a remote server
     bool dispatched = false;  ///< something was handed to the tool
     bool effectful = true;    ///< running it may have changed something
-    bool idempotent = false;  ///< running it twice does no harm
 };
-
-/// The rule applied to the facts. For RetryRule::tool_says the answer is error.retryable.
-bool may_retry(const Error& error, const CallFacts& facts) noexcept;
 
 std::string s0_text(const Error& error, std::string_view tool);
 

@@ -14,8 +14,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr CallFacts kSent{true, true, true, false};
-constexpr CallFacts kRemote{false, false, true, false};
+constexpr CallFacts kSent{true, true, true};
+constexpr CallFacts kRemote{false, false, true};
 
 TEST(ErrorViews, UnknownTool) {
     const Error error(ErrorCode::not_found, "There is no tool named rm_rf.");
@@ -47,7 +47,6 @@ TEST(ErrorViews, UnavailableAndQuarantinedLookTheSameOutsideAndMayBeTriedLater) 
         EXPECT_EQ(error_row(code).s1_type, "execution_error");
         EXPECT_EQ(s2_code(code), "transport_error");
         EXPECT_EQ(s3_code(error), "tool.unavailable");
-        EXPECT_EQ(error_row(code).retry, RetryRule::after_reset);
         EXPECT_TRUE(error.retryable);
     }
 }
@@ -136,28 +135,18 @@ TEST(ErrorViews, TheAuditSaysUnknownWhereTheEffectMayHaveHappened) {
         EXPECT_EQ(s3_event(error, kSent), "tool_call.unknown") << to_string(code);
         EXPECT_EQ(s3_event(error, {}), "tool_call.failed") << to_string(code);
     }
-    const CallFacts read_only{true, true, false, true};
+    const CallFacts read_only{true, true, false};
     EXPECT_EQ(s3_event(Error(ErrorCode::timed_out, "Lost."), read_only), "tool_call.failed");
     EXPECT_EQ(s3_event(Error(ErrorCode::outcome_unknown, "Lost."), {}), "tool_call.unknown");
     EXPECT_EQ(s3_event(Error(ErrorCode::tool_error, "No."), kSent), "tool_call.failed");
 }
 
-TEST(Retry, IsOfferedOnlyWhereItCanDoNoHarm) {
-    const CallFacts idempotent{true, true, true, true};
-    const Error transport(ErrorCode::transport, "Refused.");
-    EXPECT_FALSE(transport.retryable);
-    EXPECT_TRUE(may_retry(transport, {}));
-    EXPECT_FALSE(may_retry(transport, kSent));
-    const Error timeout(ErrorCode::timed_out, "Slow.");
-    EXPECT_FALSE(may_retry(timeout, kSent));
-    EXPECT_TRUE(may_retry(timeout, idempotent));
-    EXPECT_TRUE(may_retry(Error(ErrorCode::rate_limited, "Slow down."), kSent));
-    EXPECT_FALSE(may_retry(Error(ErrorCode::invalid_arguments, "No."), idempotent));
-    EXPECT_FALSE(may_retry(Error(ErrorCode::outcome_unknown, "Lost."), idempotent));
-    Error tool(ErrorCode::tool_error, "Busy.");
-    EXPECT_FALSE(may_retry(tool, {}));
-    tool.retryable = true;
-    EXPECT_TRUE(may_retry(tool, {}));
+TEST(Retry, IsOfferedByDefaultOnlyWhereNothingWasDone) {
+    for (const auto code : {ErrorCode::rate_limited, ErrorCode::circuit_open, ErrorCode::in_progress})
+        EXPECT_TRUE(Error(code, "Later.").retryable) << to_string(code);
+    for (const auto code : {ErrorCode::transport, ErrorCode::timed_out, ErrorCode::tool_error,
+                            ErrorCode::invalid_arguments, ErrorCode::outcome_unknown})
+        EXPECT_FALSE(Error(code, "No.").retryable) << to_string(code);
 }
 
 TEST(ModelText, IsTheMessageAndThenWhatToDo) {

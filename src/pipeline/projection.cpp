@@ -45,7 +45,6 @@ base::CallFacts facts_of(const Call& call) {
     facts.in_process = call.outcome.in_process;
     facts.dispatched = call.entered;
     facts.effectful = call.effectful();
-    facts.idempotent = call.effect == EffectClass::read || call.effect == EffectClass::keyed;
     return facts;
 }
 
