@@ -31,23 +31,15 @@
 
 #define CALLGATE_CAPABILITY(name) CALLGATE_THREAD_ANNOTATION(capability(name))
 #define CALLGATE_SCOPED_CAPABILITY CALLGATE_THREAD_ANNOTATION(scoped_lockable)
-/// A member that is touched only while the mutex is held; what it points to, for the second.
+/// A member that is touched only while the mutex is held.
 #define CALLGATE_GUARDED_BY(...) CALLGATE_THREAD_ANNOTATION(guarded_by(__VA_ARGS__))
-#define CALLGATE_PT_GUARDED_BY(...) CALLGATE_THREAD_ANNOTATION(pt_guarded_by(__VA_ARGS__))
-/// The caller holds the mutex, shares it, or must not hold it.
+/// The caller holds the mutex.
 #define CALLGATE_REQUIRES(...) CALLGATE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
-#define CALLGATE_REQUIRES_SHARED(...) CALLGATE_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
-#define CALLGATE_EXCLUDES(...) CALLGATE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define CALLGATE_ACQUIRE(...) CALLGATE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define CALLGATE_ACQUIRE_SHARED(...) CALLGATE_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define CALLGATE_RELEASE(...) CALLGATE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define CALLGATE_RELEASE_SHARED(...) CALLGATE_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define CALLGATE_RELEASE_GENERIC(...) CALLGATE_THREAD_ANNOTATION(release_generic_capability(__VA_ARGS__))
-#define CALLGATE_TRY_ACQUIRE(...) CALLGATE_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
-#define CALLGATE_RETURN_CAPABILITY(x) CALLGATE_THREAD_ANNOTATION(lock_returned(x))
-/// This mutex is taken before, or after, the ones named.
-#define CALLGATE_ACQUIRED_BEFORE(...) CALLGATE_THREAD_ANNOTATION(acquired_before(__VA_ARGS__))
-#define CALLGATE_ACQUIRED_AFTER(...) CALLGATE_THREAD_ANNOTATION(acquired_after(__VA_ARGS__))
 /// What the analysis cannot follow; the reason stands beside it.
 #define CALLGATE_NO_THREAD_SAFETY_ANALYSIS CALLGATE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
@@ -61,7 +53,6 @@ public:
 
     void lock() CALLGATE_ACQUIRE() { mutex_.lock(); }
     void unlock() CALLGATE_RELEASE() { mutex_.unlock(); }
-    bool try_lock() CALLGATE_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
     /// Where the analysis cannot see that it is held: from here on it believes so.
     void assert_held() const CALLGATE_THREAD_ANNOTATION(assert_capability(this)) {}
 

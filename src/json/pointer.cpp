@@ -110,11 +110,6 @@ Pointer& Pointer::push(std::string_view token) {
     return *this;
 }
 
-Pointer& Pointer::push_index(std::size_t index) {
-    tokens_.push_back(std::to_string(index));
-    return *this;
-}
-
 std::string Pointer::to_string() const {
     std::string text;
     for (const std::string& token : tokens_) append_token(text, token);

@@ -35,7 +35,6 @@ public:
     bool empty() const noexcept { return tokens_.empty(); }
 
     Pointer& push(std::string_view token);
-    Pointer& push_index(std::size_t index);
 
     std::string to_string() const;
 

@@ -101,7 +101,7 @@ TEST(Pointer, is_put_together_from_tokens) {
     Pointer pointer;
     EXPECT_TRUE(pointer.empty());
     EXPECT_EQ(pointer.to_string(), "");
-    pointer.push("a/b").push_index(12).push("").push("~x");
+    pointer.push("a/b").push("12").push("").push("~x");
     EXPECT_EQ(pointer.to_string(), "/a~1b/12//~0x");
     EXPECT_EQ(pointer.tokens(), (std::vector<std::string>{"a/b", "12", "", "~x"}));
     EXPECT_EQ(*Pointer::parse(pointer.to_string()), pointer);

@@ -44,7 +44,6 @@ public:
     Result<void> add_root(const Value& document);
 
     const Resource& resource(std::uint32_t id) const { return resources_[id]; }
-    std::size_t resource_count() const noexcept { return resources_.size(); }
     const Place& place(const Value& subschema) const { return places_.at(&subschema); }
 
     /// The subschema that `reference` means when it stands at `from`. Enters further documents as needed.

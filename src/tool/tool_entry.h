@@ -38,7 +38,6 @@ public:
     ToolBody* body() const noexcept { return tool_.body.get(); }
     /// The body whose own run() it is, without what was said about it afterwards. Null where body() is.
     ToolBody* runner() const noexcept { return runner_; }
-    std::shared_ptr<ToolBody> shared_body() const noexcept { return tool_.body; }
 
     const schema::Schema& input() const noexcept { return *input_; }
     const schema::Schema* output() const noexcept { return output_ ? &*output_ : nullptr; }
