@@ -5,6 +5,7 @@ Usage: terminal_test.py BINARY [--sanitized] [TEST...]
 """
 
 import json
+import os
 
 import harness
 import terminal_walk
@@ -28,8 +29,9 @@ class LedgerTest(CliTest):
         return json.loads(self.verb(*arguments, "--json", code=code, **how).out)
 
     def shown(self, *arguments, columns=80):
+        env = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", **self.env}
         try:
-            return terminal_walk.at_terminal(harness.binary, arguments, columns, self.env)[1]
+            return terminal_walk.at_terminal(harness.binary, arguments, columns, env)[1]
         except OSError as error:
             self.skipTest(f"no terminal can be opened here: {error}")
 
@@ -142,20 +144,38 @@ class McpCalls(LedgerTest):
 
 
 class EightyColumns(CliTest):
-    def test_nothing_is_wider_than_the_terminal(self):
+    def walk(self, take):
         try:
-            walk = terminal_walk.walk(harness.binary, self.dir)
+            return take()
         except OSError as error:
             self.skipTest(f"no terminal can be opened here: {error}")
+
+    def test_every_verb_runs_and_nothing_is_wider_than_the_terminal(self):
+        walk = self.walk(lambda: terminal_walk.walk(harness.binary, self.dir))
         self.assertEqual(walk.failed, [])
         self.assertEqual(walk.too_wide, [])
-        self.assertGreaterEqual(len(walk.verbs), 38)
+        self.assertGreaterEqual(len(walk.verbs), 40)
         print(f"steps={walk.steps} verbs={len(walk.verbs)} lines_over_80={len(walk.too_wide)}")
 
     def test_the_walk_sees_what_is_too_wide(self):
         walk = terminal_walk.Walk(harness.binary, self.dir, columns=60)
-        walk.help()
+        self.walk(lambda: walk.look("help"))
         self.assertNotEqual(walk.too_wide, [])
+        self.assertEqual(terminal_walk.width("a bar of progress\rdone \x1b[1m✓\x1b[0m"), len("a bar of progress"))
+
+    def test_the_walk_names_a_verb_that_it_did_not_run(self):
+        walk = terminal_walk.Walk(harness.binary, self.dir)
+        walk.verbs = [("version",), ("audit", "key"), ("audit", "show")]
+        self.walk(lambda: walk.look("version"))
+        walk.look("audit", "key", "--help")
+        walk.look("audit", "show", "1", codes=(2,))
+        walk.judge()
+        self.assertEqual(walk.failed, [f"no step ran `callgate audit {verb}` to its success" for verb in ("key", "show")])
+
+    def test_the_walk_sees_a_question_that_is_not_asked(self):
+        walk = terminal_walk.Walk(harness.binary, self.dir)
+        self.walk(lambda: walk.look("version", typed=terminal_walk.YES))
+        self.assertEqual(len(walk.failed), 1)
 
 
 if __name__ == "__main__":

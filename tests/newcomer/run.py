@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """run.py [--build DIR]: somebody who has only the guides. On a clone: build and install as they say, build a project with
-find_package and with pkg-config, run the guide's own programs and compare what they print, every verb at 80 columns.
+find_package and with pkg-config, run the guide's own programs and compare what they print, every verb at 80 columns
+(tests/cli/terminal_walk.py).
 
 The steps are the blocks of docs/guide that are marked <!-- newcomer: WORD -->. --build DIR takes a finished build of the
 preset `release` instead of building one. The last line is `RESULT steps=N/N lines_over_80=N`.
@@ -12,12 +13,11 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tools/docs")]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "tools/docs")]
 import pages  # noqa: E402
 import shown  # noqa: E402
-import verbs  # noqa: E402
+import terminal_walk  # noqa: E402
 
 PROGRAMS = ("typed", "async", "durable", "policy")
 
@@ -69,12 +69,14 @@ class Newcomer:
         program = self.prefix / "bin/callgate"
         self.projects()
         with tempfile.TemporaryDirectory(prefix="callgate-verbs-") as home:
-            steps, passed, over = verbs.walk(str(program), home)
-        self.steps += steps
-        self.passed += passed
+            walk = terminal_walk.walk(program, home)
+        for fault in walk.failed + walk.too_wide:
+            print(f"FAILED: at a terminal: {fault}", flush=True)
+        self.steps += walk.steps
+        self.passed += walk.passed
         self.texts()
         self.step("uninstall", "make -s uninstall PREFIX=\"$PREFIX\" && [[ ! -e $PREFIX/bin/callgate ]]", self.clone)
-        return over
+        return len(walk.too_wide)
 
     def texts(self):
         """What else was installed: completion where bash looks for it, and pages that man finds."""
