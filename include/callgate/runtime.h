@@ -157,13 +157,11 @@ struct CallExplanation {
 struct RuntimeStats {
     std::uint64_t calls = 0;
     std::uint64_t ended[kStateCount] = {};
-    std::uint64_t abandoned = 0;      ///< tools that outlived their deadline
-    std::uint64_t abandoned_now = 0;  ///< of them still running
-    std::uint64_t late_answers = 0;
+    std::uint64_t abandoned_now = 0;  ///< tools that outlived their deadline and still run
     std::uint64_t observer_faults = 0;
     std::uint64_t audit_events = 0;
-    /// What each stage counted, as "stage.name": "resolve.not_found", "gate.denied", "replay.replayed" … The
-    /// same names in every runtime, those that are 0 included.
+    /// What each stage counted, as "stage.name": "resolve.not_found", "gate.denied", "dispatch.abandoned" …
+    /// The same names in every runtime, those that are 0 included.
     std::map<std::string, std::uint64_t, std::less<>> counters;
     std::string ledger_trouble;  ///< why nothing can be recorded now: disk_hung, disk_full …; "": it can
 };

@@ -1,5 +1,5 @@
 // Every counter of every stage is exported, and there is a call that raises it: one that nobody can raise, or
-// that is not listed here, fails.
+// that is not listed here, fails. So it is with the states in which calls end.
 #include "pipeline/counters.h"
 
 #include <future>
@@ -472,6 +472,98 @@ TEST(Counters, EachIsRaisedByTheCallItIsMeantFor) {
         const auto found = stats->counters.find(name);
         EXPECT_TRUE(found != stats->counters.end() && found->second > 0) << name;
     }
+}
+
+RuntimeStats lose() {
+    return Node(answers("t",
+                        [](const Object&, CallContext&) -> ToolReturn {
+                            return tl::unexpected(ToolFailure::lost("gone"));
+                        }))
+        .call();
+}
+
+RuntimeStats fail_in_its_body() {
+    return Node(answers("t",
+                        [](const Object&, CallContext&) -> ToolReturn {
+                            return tl::unexpected(ToolFailure::not_applied("not today"));
+                        }))
+        .call();
+}
+
+RuntimeStats have_no_time() {
+    Context none;
+    none.timeout = -1ms;
+    return Node(reads()).call({}, none);
+}
+
+RuntimeStats call_off() {
+    std::stop_source off;
+    off.request_stop();
+    Context called_off;
+    called_off.cancel = off.get_token();
+    return Node(reads()).call({}, called_off);
+}
+
+// State → calls of which one ended in it, and the others succeeded or are still under way.
+std::map<State, Scenario> ends() {
+    auto known = scenarios();
+    return {
+        {State::succeeded, known.at("claim.claimed")},
+        {State::failed, fail_in_its_body},
+        {State::timed_out, have_no_time},
+        {State::cancelled, call_off},
+        {State::unknown, lose},
+        {State::not_found, known.at("resolve.not_found")},
+        {State::unavailable, known.at("resolve.quarantined")},
+        {State::scope_denied, known.at("authorize.scope_denied")},
+        {State::invalid, known.at("validate.invalid")},
+        {State::denied, known.at("gate.denied")},
+        {State::needs_approval, known.at("gate.needs_approval")},
+        {State::previewed, known.at("gate.previewed")},
+        {State::suppressed, known.at("gate.suppressed")},
+        {State::limited, known.at("gate.limited")},
+        {State::replayed, known.at("replay.replayed")},
+        {State::in_progress, known.at("replay.in_progress")},
+        {State::key_conflict, known.at("replay.key_reused")},
+    };
+}
+
+TEST(Stats, CountCallsByTheStateTheyEndedIn) {
+    const auto all = ends();
+    ASSERT_EQ(all.size(), kStateCount);
+    for (const auto& [state, scenario] : all) {
+        SCOPED_TRACE(to_string(state));
+        const auto stats = scenario();
+        ASSERT_TRUE(stats);
+        const auto ended = [&](State one) { return stats->ended[static_cast<std::size_t>(one)]; };
+        const std::uint64_t succeeded = state == State::succeeded ? 0 : ended(State::succeeded);
+        std::uint64_t sum = 0;
+        for (const std::uint64_t one : stats->ended) sum += one;
+        EXPECT_EQ(ended(state), 1u);
+        EXPECT_EQ(sum, 1 + succeeded);
+        // Who waits for a key waits for a call that is under way.
+        EXPECT_EQ(stats->calls, sum + (state == State::in_progress ? 1 : 0));
+    }
+}
+
+TEST(Stats, CountTheEventsOfTheAudit) {
+    const Node node(writes());
+    EXPECT_EQ(node.stats().audit_events, 0u);
+    const RuntimeStats first = node.call();
+    EXPECT_EQ(first.audit_events, must(node.runtime->audit()).size());
+    EXPECT_GT(first.audit_events, 0u);
+    EXPECT_EQ(node.call().audit_events, 2 * first.audit_events);
+}
+
+TEST(Stats, SayWhyNothingCanBeRecorded) {
+    const Node node(writes(), {}, Answers::soon);
+    EXPECT_EQ(node.stats().ledger_trouble, "");
+    node.later->refuse_records(Error(ErrorCode::ledger_unavailable, "full", {{"reason", "disk_full"}}));
+    EXPECT_EQ(node.stats().ledger_trouble, "disk_full");
+    node.later->refuse_records(Error(ErrorCode::ledger_unavailable, "nobody knows"));
+    EXPECT_EQ(node.stats().ledger_trouble, "trouble");
+    node.later->refuse_records(std::nullopt);
+    EXPECT_EQ(node.stats().ledger_trouble, "");
 }
 
 }  // namespace

@@ -164,9 +164,7 @@ RuntimeStats Runtime::stats() const {
     RuntimeStats stats;
     stats.calls = counters.calls.get();
     for (std::size_t i = 0; i < kStateCount; ++i) stats.ended[i] = counters.ended[i].get();
-    stats.abandoned = counters.dispatch.abandoned.get();
     stats.abandoned_now = core_->pool.counts().abandoned_now;
-    stats.late_answers = counters.dispatch.late_answers.get();
     stats.observer_faults = counters.observer_faults.get();
     counters.each([&](std::string_view stage, std::string_view name, const pipeline::Counter& counter) {
         stats.counters.emplace(fmt::format("{}.{}", stage, name), counter.get());
