@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The check scripts find what is planted, and nothing in what only looks like it.
 
-Usage: check_test.py [Includes|Banned|Coro|Words|SourceText]
+Usage: check_test.py [Includes|Banned|Coro|Words|Guards|SourceText]
 """
 
 import tempfile
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import check_banned
 import check_coro
+import check_guards
 import check_includes
 import check_words
 import source_text
@@ -264,6 +265,47 @@ class Words(unittest.TestCase):
 
     def test_a_page_without_the_tables_is_no_success(self):
         self.assertEqual(self.words("", page="# Map\n"), ["ARCHITECTURE.md:1"] * 3)
+
+
+class Guards(unittest.TestCase):
+    TREE = {
+        "src/base/guard.h": "// A guard(x) in a comment.\n#define CALLGATE_GUARDS(guard) \\\n    guard(one) /* it */ \\\n    guard(two)\n",
+        "src/ledger/a.cpp": "if (CALLGATE_GUARD(one) && !CALLGATE_GUARD(two)) f();\n",
+        "tests/hosts/mutants.cpp": 'constexpr std::string_view kMutants[] = {\n    "one",\n};\n',
+        "tests/calls/CMakeLists.txt": "foreach(guard two)\n  add_test(NAME x_${guard} COMMAND x --off ${guard} --expect-violation)\n",
+    }
+
+    def guards(self, **changed):
+        """`changed` is {last part of a path: (old, new)}."""
+        tree = dict(self.TREE)
+        for path in tree:
+            for part, (old, new) in changed.items():
+                if path.split("/")[1] == part:
+                    self.assertIn(old, tree[path])
+                    tree[path] = tree[path].replace(old, new)
+        return findings(check_guards, tree)
+
+    def test_each_is_asked_and_switched_off_by_a_test_that_then_fails(self):
+        self.assertEqual(self.guards(), [])
+
+    def test_finds_one_that_no_test_switches_off(self):
+        self.assertEqual(self.guards(hosts=('"one"', "")), ["src/base/guard.h:3"])
+        self.assertEqual(self.guards(hosts=('"one"', '"two"')), ["src/base/guard.h:3"])
+        self.assertEqual(self.guards(calls=("two", "one")), ["src/base/guard.h:4"])
+
+    def test_a_test_that_need_not_fail_does_not_count(self):
+        self.assertEqual(self.guards(calls=(" --expect-violation", "")), ["tests/calls/CMakeLists.txt:1", "src/base/guard.h:4"])
+
+    def test_finds_one_that_nothing_asks(self):
+        self.assertEqual(self.guards(ledger=("CALLGATE_GUARD(one)", "true")), ["src/base/guard.h:3"])
+        self.assertEqual(self.guards(ledger=("CALLGATE_GUARD(two)", "x /* CALLGATE_GUARD(two) */")), ["src/base/guard.h:4"])
+
+    def test_finds_a_name_that_is_no_guard(self):
+        self.assertEqual(self.guards(hosts=('"one"', '"one",\n"gone"')), ["tests/hosts/mutants.cpp:3"])
+
+    def test_no_list_is_no_success(self):
+        self.assertEqual(self.guards(base=("guard(", "rule(")), ["src/base/guard.h:1"])
+        self.assertEqual(self.guards(hosts=("kMutants", "kAll")), ["tests/hosts/mutants.cpp:1", "src/base/guard.h:3"])
 
 
 class Coro(unittest.TestCase):

@@ -94,6 +94,7 @@ void play_episode(Host& host, Ticket first, Dice& dice) {
         &Episode::no_time_limit,
         &Episode::empty_principal,
         &Episode::thrown_things,
+        &Episode::defaults,
         &Episode::hooks_once,
         &Episode::not_a_number,
         &Episode::approval_of_another_body,

@@ -56,6 +56,7 @@ public:
     void empty_principal();
     void not_a_number();
     void thrown_things();
+    void defaults();
     // Approvals (episodes_approvals.cpp).
     void approval_used_once();
     void approval_of_other_arguments();

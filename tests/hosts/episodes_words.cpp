@@ -1,6 +1,8 @@
 // Episodes about keys, and about what a runtime takes and says.
+#include <atomic>
 #include <barrier>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -150,6 +152,23 @@ void Episode::thrown_things() {
     if (!mute && outcome.error()->code != ErrorCode::quarantined)
         broken("thrown",
                fmt::format("an Error that was thrown is told as {}", to_string(outcome.error()->code)));
+}
+
+void Episode::defaults() {
+    const Value schema =
+        Object{{"type", "object"}, {"properties", {{"n", {{"type", "integer"}, {"default", 7}}}}}};
+    const bool by_itself = dice.chance(50);
+    const auto wrong = std::make_shared<std::atomic<bool>>(false);
+    Tool tool = schema_tool(ToolDefinition(name("defaults"), "Looks at its arguments", schema),
+                            [wrong, by_itself](const Object& arguments, CallContext&) -> ToolReturn {
+                                const Value* const n = arguments.if_contains("n");
+                                *wrong = n == nullptr || *n != Value(by_itself ? 7 : 8);
+                                return ToolResult();
+                            });
+    if (dice.chance(50)) tool.run_inline();
+    if (!add(std::move(tool))) return;
+    runtime.call(name("defaults"), by_itself ? Object{} : Object{{"n", 8}}, context());
+    if (*wrong) broken("defaults", "a tool was not given what its schema says of an absent argument");
 }
 
 }  // namespace callgate::hosts

@@ -55,6 +55,7 @@ constexpr std::string_view kMutants[] = {
     "one_local_principal",
     "mute_exceptions",
     "thrown_errors_kept",
+    "defaults_filled_in",
 };
 constexpr std::uint64_t kMostHosts = 3'000;  // to find a mutant
 constexpr std::uint64_t kTogether = 50;      // in one process
