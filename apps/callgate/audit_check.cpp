@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/encoding.h"
+#include "base/try.h"
 #include "input.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/checkpoint.h"
@@ -64,9 +65,7 @@ Error no_witness(const std::string& path, std::string_view reason, std::string_v
 
 Result<ledger::VerifyOptions> options_of(const VerifyLine& line) {
     ledger::VerifyOptions options;
-    auto keys = keys_in(line.keys);
-    if (!keys) return tl::unexpected(std::move(keys.error()));
-    options.pinned = std::move(*keys);
+    CALLGATE_TRY_ASSIGN(options.pinned, keys_in(line.keys));
     if (line.witness.empty()) return options;
     os::RealFileOps files;
     auto kept = ledger::read_witness_file(files, line.witness);
@@ -166,18 +165,16 @@ Result<Value> check_proof(const ProveLine& line) {
     if (line.keys.empty())
         return usage(
             "--check needs --key VKEY: the public key that you pinned, as callgate audit key told it.");
-    auto keys = keys_in(line.keys);
-    if (!keys) return tl::unexpected(std::move(keys.error()));
+    CALLGATE_TRY_ASSIGN(const auto keys, keys_in(line.keys));
     std::optional<Excerpt> excerpt;
-    auto proof = read_json(line.check, json::ParseLimits(), ErrorCode::config_error, Limit::fixed, excerpt);
-    if (!proof) return tl::unexpected(std::move(proof.error()));
-    if (!proof->is_object()) return does_not_hold("it is no JSON object");
-    const Object& object = proof->get_object();
-    if (object.if_contains("callgate_audit_growth") != nullptr) return check_growth(object, *keys);
-    const auto bytes = ledger::check_event_proof(object, *keys);
-    if (!bytes) return tl::unexpected(bytes.error());
-    auto event = json::parse(*bytes);
-    return Value{{"ok", true}, {"event", event ? std::move(*event) : Value(*bytes)}};
+    CALLGATE_TRY_ASSIGN(const auto proof, read_json(line.check, json::ParseLimits(), ErrorCode::config_error,
+                                                    Limit::fixed, excerpt));
+    if (!proof.is_object()) return does_not_hold("it is no JSON object");
+    const Object& object = proof.get_object();
+    if (object.if_contains("callgate_audit_growth") != nullptr) return check_growth(object, keys);
+    CALLGATE_TRY_ASSIGN(const auto bytes, ledger::check_event_proof(object, keys));
+    auto event = json::parse(bytes);
+    return Value{{"ok", true}, {"event", event ? std::move(*event) : Value(bytes)}};
 }
 
 }  // namespace
@@ -193,8 +190,7 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
     const auto feed_all = [](ledger::ExportVerifier& verifier, const std::vector<std::string>& files,
                              bool more_follows) -> Result<void> {
         for (std::size_t i = 0; i < files.size(); ++i) {
-            auto fed = feed_file(files[i], [&](std::string_view piece) { return verifier.feed(piece); });
-            if (!fed) return fed;
+            CALLGATE_TRY(feed_file(files[i], [&](std::string_view piece) { return verifier.feed(piece); }));
             if ((i + 1 < files.size() || more_follows) && !verifier.next_file()) return {};
         }
         return {};
