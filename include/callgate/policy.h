@@ -113,9 +113,12 @@ struct Rule {
     Rule(std::string rule_id, Do what) : id(std::move(rule_id)), decision(what) {}
 
     /// Matches only where the function says yes as well.
-    Rule& when_true(std::string name, std::string version, Predicate::Function function) {
+    Rule& when_true(std::string name, std::string version, Predicate::Function function) & {
         predicate.emplace(std::move(name), std::move(version), std::move(function));
         return *this;
+    }
+    Rule when_true(std::string name, std::string version, Predicate::Function function) && {
+        return std::move(when_true(std::move(name), std::move(version), std::move(function)));
     }
 };
 

@@ -1,6 +1,9 @@
 // A rule's predicate is a C++ function that is asked last, by name and version; one that throws closes the
 // gate.
+#include <memory>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -130,6 +133,21 @@ TEST(Predicate, ThatThrowsMatchesWhereItsRuleRestrictsAndNotWhereItAllows) {
     EXPECT_EQ(classify(*raises, low_call().question()).risk, Risk::medium);
     const auto lets = policy_of({with(throws, Do::allow)});
     EXPECT_EQ(decide(*lets, low_call().question(), Risk::medium).gate, Gate::confirm);
+}
+
+TEST(Predicate, IsGivenToARuleInOneExpressionThatKeepsItsValue) {
+    const auto copies = std::make_shared<int>(0);
+    struct Counted {
+        std::shared_ptr<int> count;
+        explicit Counted(std::shared_ptr<int> copies_made) : count(std::move(copies_made)) {}
+        Counted(const Counted& other) : count(other.count) { ++*count; }
+        Counted(Counted&&) = default;
+        bool operator()(const CallView&) const { return true; }
+    };
+    auto&& rule = Rule("mine", Do::deny).when_true("odd", "1", Counted(copies));
+    static_assert(!std::is_lvalue_reference_v<decltype(rule)>, "or it would refer to what is gone");
+    EXPECT_EQ(*copies, 0);
+    EXPECT_EQ(gate_by(std::move(rule)), Gate::deny);
 }
 
 TEST(Predicate, IsNamedInTheDecisionAndItsReason) {
