@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/unseen.h"
 #include "base/utf8.h"
 
 namespace callgate::cli {
@@ -33,21 +34,6 @@ struct CodeRange {
 bool within(char32_t c, auto const& ranges) {
     return std::ranges::any_of(ranges,
                                [c](const CodeRange& range) { return c >= range.first && c <= range.last; });
-}
-
-// Characters that would move the cursor, end the line, turn the writing direction, or not be seen: all that
-// Unicode lets a program ignore (variation selectors, tags, fillers, joiners), and the blank of Braille.
-bool is_unsafe(char32_t c) {
-    static constexpr std::array kUnsafe = {
-        CodeRange{0x00, 0x1F},       CodeRange{0x7F, 0x9F},      CodeRange{0xAD, 0xAD},
-        CodeRange{0x034F, 0x034F},   CodeRange{0x061C, 0x061C},  CodeRange{0x115F, 0x1160},
-        CodeRange{0x17B4, 0x17B5},   CodeRange{0x180B, 0x180F},  CodeRange{0x200B, 0x200F},
-        CodeRange{0x2028, 0x202E},   CodeRange{0x2060, 0x206F},  CodeRange{0x2800, 0x2800},
-        CodeRange{0x3164, 0x3164},   CodeRange{0xFE00, 0xFE0F},  CodeRange{0xFEFF, 0xFEFF},
-        CodeRange{0xFFA0, 0xFFA0},   CodeRange{0xFFF0, 0xFFFB},  CodeRange{0x1BCA0, 0x1BCA3},
-        CodeRange{0x1D173, 0x1D17A}, CodeRange{0xE0000, 0xE0FFF}};
-    const bool plain = c >= 0x20 && c < 0x7F;
-    return !plain && within(c, kUnsafe);
 }
 
 // Near enough to the terminals' own tables for a caret to stand in the right place.
@@ -122,7 +108,7 @@ Glyph first_glyph(std::string_view text) {
     const char32_t c = base::decode_utf8(text.substr(0, bytes));
     if (c == U'\t') return {" ", 1, 1, c};
     if (c == U'\n') return spelled_out("\\n", 1, c);
-    if (is_unsafe(c)) {
+    if (base::is_unseen(c)) {
         const auto number = static_cast<std::uint32_t>(c);
         return spelled_out(
             number < 0x100 ? fmt::format("\\x{:02X}", number) : fmt::format("\\u{{{:X}}}", number), bytes, c);

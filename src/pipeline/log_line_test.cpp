@@ -167,6 +167,12 @@ TEST(LogArguments, StringsAreQuotedAsPythonQuotesThem) {
     EXPECT_EQ(shown("\xff"), "'\\udcff'");
 }
 
+TEST(LogArguments, NothingInThemIsUnseen) {
+    EXPECT_EQ(shown("\u034F\u115F\u2800"), "'\\u034f\\u115f\\u2800'");
+    EXPECT_EQ(shown("\u3164\uFE0F\uFFA0"), "'\\u3164\\ufe0f\\uffa0'");
+    EXPECT_EQ(shown("\U000E01EF"), "'\\U000e01ef'");
+}
+
 TEST(LogArguments, SensitiveOnesAreMaskedByName) {
     EXPECT_EQ(args(Object{{"password", "hunter2"}, {"api_key", 5}, {"path", "/etc"}, {"normal", "seen"}}),
               "{'password': '[REDACTED]', 'api_key': '[REDACTED]', 'path': '/etc', 'normal': 'seen'}");

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/unseen.h"
 #include "base/utf8.h"
 
 namespace callgate::pipeline {
@@ -21,31 +22,6 @@ constexpr std::array<std::uint8_t, 256> kPlain = [] {
     }
     return table;
 }();
-
-struct Range {
-    char32_t first;
-    char32_t last;
-};
-
-/// Spaces other than the space, invisible characters, line separators, direction controls, tags.
-constexpr std::array<Range, 13> kUnprintable{{{0x00, 0x1f},
-                                              {0x7f, 0xa0},
-                                              {0xad, 0xad},
-                                              {0x61c, 0x61c},
-                                              {0x1680, 0x1680},
-                                              {0x180e, 0x180e},
-                                              {0x2000, 0x200f},
-                                              {0x2028, 0x202f},
-                                              {0x205f, 0x206f},
-                                              {0x3000, 0x3000},
-                                              {0xfeff, 0xfeff},
-                                              {0xfff9, 0xfffb},
-                                              {0xe0000, 0xe007f}}};
-
-bool is_printable(char32_t c) {
-    return std::none_of(kUnprintable.begin(), kUnprintable.end(),
-                        [c](const Range& range) { return c >= range.first && c <= range.last; });
-}
 
 /// One character of a text: its bytes, and what stands for it if it cannot stand itself.
 struct Character {
@@ -80,7 +56,7 @@ Character first_of(std::string_view text, char quote) {
     } else if (c == '\n' || c == '\r' || c == '\t') {
         out.put('\\');
         out.put(c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
-    } else if (!is_printable(c)) {
+    } else if (base::is_unseen(c) || (c != ' ' && base::is_space(c))) {
         if (c < 0x100) {
             out.put_hex('x', c, 2);
         } else if (c < 0x10000) {

@@ -1,7 +1,8 @@
 // The text of one log line, in a buffer of fixed size: names and texts escaped, values in Python's notation.
 //
 // Strings are written as Python's repr() does: in single quotes unless that costs escapes that double quotes
-// would not; everything that is not printable is escaped. Bytes that are no UTF-8 are written as Python's
+// would not; everything that is not printable, and all that
+// is not seen (base/unseen.h), is escaped. Bytes that are no UTF-8 are written as Python's
 // lone surrogates. What does not fit any more is left out whole: never half a character or half an escape.
 //
 // Threads: a LineText belongs to one thread.

@@ -1,10 +1,10 @@
 #include "tool/tool_name.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "base/unseen.h"
 #include "base/utf8.h"
 
 namespace callgate {
@@ -12,20 +12,6 @@ namespace callgate {
 namespace {
 
 constexpr std::size_t kShownBytes = 64;
-
-bool is_space(std::uint32_t c) {
-    return c == 0x20 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
-           c == 0x205F || c == 0x3000;
-}
-
-// Control characters, and those that are not seen or change how their neighbours are seen.
-bool is_unseen(std::uint32_t c) {
-    return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || c == 0x034F || c == 0x061C || c == 0x115F ||
-           c == 0x1160 || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-           (c >= 0x2060 && c <= 0x206F) || c == 0x3164 || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF ||
-           c == 0xFFA0 || (c >= 0xFFF0 && c <= 0xFFFB) || (c & 0xFFFEu) == 0xFFFEu ||
-           (c >= 0xE0000 && c <= 0xE0FFF);
-}
 
 }  // namespace
 
@@ -36,10 +22,11 @@ std::optional<std::string> word_fault(std::string_view text, std::size_t max_byt
     if (const auto at = base::find_invalid_utf8(text)) return fmt::format("is not UTF-8 at byte {}", *at);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = base::utf8_sequence_length(text.substr(at));
-        const std::uint32_t c = base::decode_utf8(text.substr(at, length));
-        if (is_space(c)) return fmt::format("has a space at byte {}", at);
-        if (is_unseen(c))
-            return fmt::format("has a control or invisible character (U+{:04X}) at byte {}", c, at);
+        const char32_t c = base::decode_utf8(text.substr(at, length));
+        if (base::is_space(c)) return fmt::format("has a space at byte {}", at);
+        if (base::is_unseen(c))
+            return fmt::format("has a control or invisible character (U+{:04X}) at byte {}",
+                               static_cast<std::uint32_t>(c), at);
         at += length;
     }
     return std::nullopt;

@@ -31,8 +31,8 @@ TEST(ToolName, SpacesOfAnyKindAreRefused) {
 TEST(ToolName, WhatCannotBeSeenIsRefused) {
     EXPECT_EQ(tool_name_fault("a\nb", kMax), "has a control or invisible character (U+000A) at byte 1");
     EXPECT_TRUE(tool_name_fault(std::string_view("a\0b", 3), kMax));
-    for (const char* name :
-         {"a\x7F", "a\u0085", "a\u200B", "a\u202Etxt", "a\u2066", "a\uFEFF", "a\u00AD", "a\U000E0041"})
+    for (const char* name : {"a\x7F", "a\u0085", "a\u200B", "a\u202Etxt", "a\u2066", "a\uFEFF", "a\u00AD",
+                             "a\U000E0041", "a\u2800", "a\u17B4"})
         EXPECT_TRUE(tool_name_fault(name, kMax)) << name;
 }
 
