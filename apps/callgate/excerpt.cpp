@@ -6,6 +6,8 @@
 
 #include <boost/json/value.hpp>
 
+#include "base/utf8.h"
+
 namespace callgate::cli {
 
 namespace {
@@ -13,10 +15,6 @@ namespace {
 // Bytes of the line shown on either side of the place.
 constexpr std::size_t kBefore = 50;
 constexpr std::size_t kAfter = 25;
-
-bool is_continuation(char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
 
 std::optional<std::size_t> number_in(const Error& error, std::string_view name) {
     const boost::json::value* value = error.details.if_contains(name);
@@ -41,9 +39,9 @@ std::optional<Excerpt> excerpt_of(std::string_view text, const Error& error) {
         return std::nullopt;
 
     std::size_t begin = place - line_begin > kBefore ? place - kBefore : line_begin;
-    while (begin > line_begin && begin < place && is_continuation(text[begin])) ++begin;
+    while (begin > line_begin && begin < place && base::is_utf8_continuation(text[begin])) ++begin;
     std::size_t end = std::min(line_end, place + kAfter);
-    while (end > place && end < line_end && is_continuation(text[end])) --end;
+    while (end > place && end < line_end && base::is_utf8_continuation(text[end])) --end;
 
     Excerpt excerpt;
     excerpt.line = *line_number;

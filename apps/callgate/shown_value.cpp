@@ -44,7 +44,7 @@ void each_text(Value& value, std::string& pointer, const Visit& visit) {
 // The last part of `text`, at most `bytes` of it, that begins with a whole character.
 std::string_view tail_of(std::string_view text, std::size_t bytes) {
     std::string_view tail = text.substr(text.size() - std::min(bytes, text.size()));
-    while (!tail.empty() && (static_cast<unsigned char>(tail.front()) & 0xC0) == 0x80) tail.remove_prefix(1);
+    while (!tail.empty() && base::is_utf8_continuation(tail.front())) tail.remove_prefix(1);
     return tail;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace callgate::policy {
 
 namespace {
@@ -10,7 +12,7 @@ namespace {
 // The end of the character that begins at `at`; a byte that begins none stands for itself.
 std::size_t after_character(std::string_view text, std::size_t at) noexcept {
     ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
+    while (at < text.size() && base::is_utf8_continuation(text[at])) ++at;
     return at;
 }
 

@@ -1,5 +1,6 @@
 // Tool definitions in the form that somebody else reads.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <callgate/definitions.h>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "json/pointer.h"
 #include "json/size.h"
 #include "tool/definition_forms.h"
@@ -21,11 +23,6 @@ namespace {
 constexpr std::size_t kDeepestWritten = 256;
 constexpr std::size_t kUsualDescription = 1'024;  // characters; some endpoints refuse more
 constexpr std::size_t kUsualName = 64;            // older models refuse more
-
-std::size_t characters_in(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 // One definition in one form.
 class DefinitionWriting {
@@ -153,7 +150,7 @@ private:
         // Bedrock refuses an empty one; Gemini and the bare form have it always.
         const bool always = layout_.form == DefinitionForm::gemini || layout_.form == DefinitionForm::bare;
         if (always || !definition_.description.empty()) parts.emplace("description", definition_.description);
-        const std::size_t length = characters_in(definition_.description);
+        const std::size_t length = base::count_code_points(definition_.description);
         if (layout_.form == DefinitionForm::openai && length > kUsualDescription)
             note(fmt::format("its description has {} characters, and some endpoints take {}.", length,
                              kUsualDescription));
