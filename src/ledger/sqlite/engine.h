@@ -108,7 +108,9 @@ public:
     void stop_waiting(const base::Sha256Digest& key, const Waiter& waiter);
     void notify(Tables::Notifications&& notifications);
 
-    base::Mutex archive_mutex;  ///< one archives at a time
+    /// Held by whoever archives, from the choice of the first segment until the file is smaller: two would
+    /// write the same events into segments. It guards files and rows, no member.
+    base::Mutex archive_mutex;
     /// Held by everybody who reads the audit for long: what is archived goes when nobody does.
     std::shared_ptr<const int> audit_readers = std::make_shared<const int>(0);
 

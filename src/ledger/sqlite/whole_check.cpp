@@ -51,10 +51,10 @@ private:
     }
 
     Database& connection_;
-    const WorkProgress& progress_;
+    base::Mutex mutex_;
+    const WorkProgress& progress_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> done_{0};
     std::atomic<bool> stopped_{false};
-    base::Mutex mutex_;
     CheckInterrupter interrupter_;  // goes first
 };
 
