@@ -69,6 +69,17 @@ void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json)
     add_output_options(verb, line.json, line.color, json);
 }
 
+void add_list_options(Verb& listing, ListLine& line, Completes before) {
+    listing.option("--limit", "N", "how many at most: 50 by default", line.limit).between(1, 1'000);
+    listing.option("--before", "ID", "those before this one: the next page", line.before)
+        .completed_by(before);
+    add_operator_options(listing, line);
+    listing.text(
+        "On a terminal ids are shown by their end, as much of it as is unique in the list. Every verb takes "
+        "an id whole, or its beginning or end of four characters or more, if only one id fits.");
+    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+}
+
 OperatorRun::OperatorRun(const OperatorLine& line, const Console& console)
     : line_(line),
       console_(console),

@@ -4,6 +4,7 @@
 // Threads: one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 namespace callgate::cli {
 
 class Verb;
+enum class Completes : std::uint8_t;
 
 /// It was understood and refused, or the answer is no: too late, not found, not whole.
 constexpr int kNo = 1;
@@ -30,13 +32,18 @@ struct OperatorLine {
     std::string color = "auto";
 };
 
-/// What lists say about the ids in them.
-constexpr std::string_view kShortIds =
-    "On a terminal ids are shown by their end, as much of it as is unique in the list. Every verb takes an "
-    "id whole, or its beginning or end of four characters or more, if only one id fits.";
+/// A list, a page at a time.
+struct ListLine : OperatorLine {
+    std::uint32_t limit = 50;
+    std::string before;
+};
 
 /// --ledger, --json and --color. `json` replaces what the help says of --json.
 void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json = {});
+
+/// --limit and --before, those of all operators' verbs, and what the help of every list says. `before` is an
+/// id of what is listed.
+void add_list_options(Verb& listing, ListLine& line, Completes before);
 
 /// One run of an operators' verb.
 class OperatorRun {

@@ -1,6 +1,5 @@
 #include "verb_approvals.h"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,11 +20,9 @@ namespace callgate::cli {
 
 namespace {
 
-struct ApprovalsLine : OperatorLine {
+struct ApprovalsLine : ListLine {
     std::string id;
     std::string state = "pending";
-    std::uint32_t limit = 50;
-    std::string before;
     std::string reason;
     std::string digest;
     bool yes = false;
@@ -123,12 +120,7 @@ void add_approvals(Verb& program, const Console& console) {
                 "pending (default), approved, denied, expired, consumed, revoked, superseded, or all",
                 line->state)
         .one_of({"pending", "approved", "denied", "expired", "consumed", "revoked", "superseded", "all"});
-    listing.option("--limit", "N", "how many at most: 50 by default", line->limit).between(1, 1'000);
-    listing.option("--before", "ID", "those before this one: the next page", line->before)
-        .completed_by(Completes::approval);
-    add_operator_options(listing, *line);
-    listing.text(std::string(kShortIds));
-    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+    add_list_options(listing, *line, Completes::approval);
     listing.example("callgate approvals list")
         .example("callgate approvals list --state all --limit 5 --json");
     listing.runs([line, &console] { return list(*line, console); });

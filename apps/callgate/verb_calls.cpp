@@ -25,15 +25,13 @@ namespace {
 
 constexpr std::uint64_t kEventsAtOnce = 1'000;
 
-struct CallsLine : OperatorLine {
+struct CallsLine : ListLine {
     std::string id;
     bool unknown = false;
     bool all = false;
     std::string state;
     std::string tool;
     std::string principal;
-    std::uint32_t limit = 50;
-    std::string before;
     bool full = false;
     bool applied = false;
     bool not_applied = false;
@@ -202,12 +200,7 @@ void add_calls(Verb& program, const Console& console) {
         .excludes("--state");
     listing.option("--tool", "T", "of this tool", line->tool).completed_by(Completes::tool);
     listing.option("--principal", "P", "by this principal", line->principal);
-    listing.option("--limit", "N", "how many at most: 50 by default", line->limit).between(1, 1'000);
-    listing.option("--before", "ID", "those before this one: the next page", line->before)
-        .completed_by(Completes::call);
-    add_operator_options(listing, *line);
-    listing.text(std::string(kShortIds));
-    listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
+    add_list_options(listing, *line, Completes::call);
     listing.example("callgate calls list --unknown")
         .example("callgate calls list --all --limit 20")
         .example("callgate calls list --tool send_mail --state failed --json");

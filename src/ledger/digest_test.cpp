@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/rng.h"
+#include "tool/words.h"
 
 namespace callgate::ledger {
 namespace {
@@ -125,8 +126,7 @@ TEST(Digest, EveryByteValueAtOnePlaceIsToldApartUtf8OrNot) {
 
 TEST(Digest, EffectClassAndRiskAreBound) {
     std::set<std::string> seen;
-    for (const auto effect :
-         {EffectClass::read, EffectClass::keyed, EffectClass::verify, EffectClass::tx, EffectClass::unsafe}) {
+    for (const EffectClass effect : kEffectClasses) {
         for (const auto risk : {Risk::low, Risk::medium, Risk::high, Risk::critical}) {
             Inputs in;
             in.effect = effect;
@@ -134,7 +134,7 @@ TEST(Digest, EffectClassAndRiskAreBound) {
             seen.insert(in.digest());
         }
     }
-    EXPECT_EQ(seen.size(), 20u);
+    EXPECT_EQ(seen.size(), 4 * kEffectClasses.size());
 }
 
 TEST(Digest, WhatMovesFromOneInputToTheNextIsSeen) {

@@ -92,13 +92,14 @@ Io MemoryLedger::dispatch(DispatchRequest request, DispatchReply& reply, Waiter&
     return Io::done;
 }
 
-Io MemoryLedger::settle(SettleRequest request, SettleReply& reply, Waiter&) {
-    if (must_fail("ledger.settle", CALLGATE_FAILPOINT_ACTION("ledger.settle"), reply)) return Io::done;
+// By `procedure`, settle_call() or conclude_call().
+template <class Request, class Reply, class Procedure>
+Io MemoryLedger::finish_call(Request& request, Reply& reply, Procedure procedure) {
     Waiters woken;
     {
         const base::MutexLock lock(mutex_);
         MemoryRows rows(fixed_, tables_, &request.events);
-        report(settle_call(rows, request, std::move(request.outcome), reply), reply);
+        report(procedure(rows, request, std::move(request.outcome), reply), reply);
         tables_.calls.shrink(rows.now());
         woken = std::move(rows.woken());
     }
@@ -106,18 +107,14 @@ Io MemoryLedger::settle(SettleRequest request, SettleReply& reply, Waiter&) {
     return Io::done;
 }
 
+Io MemoryLedger::settle(SettleRequest request, SettleReply& reply, Waiter&) {
+    if (must_fail("ledger.settle", CALLGATE_FAILPOINT_ACTION("ledger.settle"), reply)) return Io::done;
+    return finish_call(request, reply, settle_call);
+}
+
 Io MemoryLedger::conclude(ConcludeRequest request, ConcludeReply& reply, Waiter&) {
     if (must_fail("ledger.conclude", CALLGATE_FAILPOINT_ACTION("ledger.conclude"), reply)) return Io::done;
-    Waiters woken;
-    {
-        const base::MutexLock lock(mutex_);
-        MemoryRows rows(fixed_, tables_, &request.events);
-        report(conclude_call(rows, request, std::move(request.outcome), reply), reply);
-        tables_.calls.shrink(rows.now());
-        woken = std::move(rows.woken());
-    }
-    wake_all(woken);
-    return Io::done;
+    return finish_call(request, reply, conclude_call);
 }
 
 Io MemoryLedger::open_approval(OpenApprovalRequest request, OpenApprovalReply& reply, Waiter&) {

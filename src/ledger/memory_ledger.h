@@ -92,6 +92,8 @@ private:
     using Waiters = std::vector<std::shared_ptr<Waiter>>;
 
     void let_others_in();
+    template <class Request, class Reply, class Procedure>
+    Io finish_call(Request& request, Reply& reply, Procedure procedure);
 
     const base::Clock& clock_;
     const LedgerTime time_;

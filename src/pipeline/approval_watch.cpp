@@ -1,6 +1,8 @@
 #include "pipeline/approval_watch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -74,64 +76,27 @@ private:
     std::shared_ptr<Listener> listener_;
 };
 
-// Each holds the core, and with it the watch.
-class ApprovalWatch::BeginTask final : public PoolTask {
+// Something to do on a pool's thread. It holds the core, and with it the watch.
+class ApprovalWatch::Task final : public PoolTask {
 public:
-    BeginTask(std::shared_ptr<Runtime::Core> core, std::shared_ptr<Wait> wait, std::stop_token cancel)
-        : core_(std::move(core)), wait_(std::move(wait)), cancel_(std::move(cancel)) {}
-    void run() override { core_->approval_watch->begin_here(wait_, cancel_); }
-    // The runtime goes, and the wait ends at once.
+    enum class WhenDropped : std::uint8_t {
+        run,    // the runtime goes, and whoever waits learns it at once
+        forget  // nobody wants to know any more
+    };
+
+    Task(Runtime::Core& core, std::function<void(ApprovalWatch&)> act, WhenDropped dropped = WhenDropped::run)
+        : core_(core.shared_from_this()), act_(std::move(act)), dropped_(dropped) {}
+    void run() override { act_(*core_->approval_watch); }
     void drop() override {
+        if (dropped_ == WhenDropped::forget) return;
         const base::FreedThread freed;
         run();
     }
 
 private:
     std::shared_ptr<Runtime::Core> core_;
-    std::shared_ptr<Wait> wait_;
-    std::stop_token cancel_;
-};
-
-class ApprovalWatch::DoneTask final : public PoolTask {
-public:
-    DoneTask(std::shared_ptr<Runtime::Core> core, std::shared_ptr<Wait> wait)
-        : core_(std::move(core)), wait_(std::move(wait)) {}
-    void run() override { core_->approval_watch->call_done(*wait_); }
-    void drop() override {
-        const base::FreedThread freed;
-        run();
-    }
-
-private:
-    std::shared_ptr<Runtime::Core> core_;
-    std::shared_ptr<Wait> wait_;
-};
-
-class ApprovalWatch::ExpiryTask final : public PoolTask {
-public:
-    ExpiryTask(std::shared_ptr<Runtime::Core> core, std::string id)
-        : core_(std::move(core)), id_(std::move(id)) {}
-    void run() override { core_->approval_watch->time_has_come(id_); }
-    void drop() override {}  // nobody wants to know any more
-
-private:
-    std::shared_ptr<Runtime::Core> core_;
-    std::string id_;
-};
-
-class ApprovalWatch::Delivery final : public PoolTask {
-public:
-    Delivery(std::shared_ptr<Runtime::Core> core, std::shared_ptr<Listener> listener)
-        : core_(std::move(core)), listener_(std::move(listener)) {}
-    void run() override { core_->approval_watch->deliver(*listener_); }
-    void drop() override {
-        const base::FreedThread freed;
-        run();
-    }
-
-private:
-    std::shared_ptr<Runtime::Core> core_;
-    std::shared_ptr<Listener> listener_;
+    std::function<void(ApprovalWatch&)> act_;
+    WhenDropped dropped_;
 };
 
 // Waiting.
@@ -165,8 +130,9 @@ Result<Approval> ApprovalWatch::wait(std::string_view id, Timeout timeout, const
 }
 
 void ApprovalWatch::when_decided(std::string id, Done done, Timeout timeout, std::stop_token cancel) {
-    auto wait = make_wait(id, std::move(done), timeout);
-    auto task = std::make_shared<BeginTask>(core_.shared_from_this(), std::move(wait), std::move(cancel));
+    const auto task = std::make_shared<Task>(
+        core_, [wait = make_wait(id, std::move(done), timeout),
+                cancel = std::move(cancel)](ApprovalWatch& watch) { watch.begin_here(wait, cancel); });
     if (core_.host.submit(task) != WorkerPool::Submitted::taken) task->drop();
 }
 
@@ -234,7 +200,7 @@ void ApprovalWatch::answer_locked(const std::shared_ptr<Wait>& wait, Result<Appr
         wait->answered.notify_all();
         core_.wake_io();
     } else if (wait->begun) {
-        submit(std::make_shared<DoneTask>(core_.shared_from_this(), wait));
+        submit(std::make_shared<Task>(core_, [wait](ApprovalWatch& watch) { watch.call_done(*wait); }));
     }
 }
 
@@ -320,7 +286,7 @@ void ApprovalWatch::hold(const std::shared_ptr<Listener>& listener,
         held.push_back(std::make_shared<const ApprovalChange>(ApprovalChange::What::missed, Approval()));
     }
     if (std::exchange(listener->delivering, true)) return;
-    submit(std::make_shared<Delivery>(core_.shared_from_this(), listener));
+    submit(std::make_shared<Task>(core_, [listener](ApprovalWatch& watch) { watch.deliver(*listener); }));
 }
 
 void ApprovalWatch::deliver(Listener& listener) {
@@ -372,7 +338,9 @@ TimerId ApprovalWatch::set_timer(const Approval& approval) {
         const auto watch = weak.lock();
         if (!watch) return;
         const base::MutexLock lock(watch->mutex_);
-        if (!watch->closed_) watch->submit(std::make_shared<ExpiryTask>(watch->core_.shared_from_this(), id));
+        if (watch->closed_) return;
+        watch->submit(std::make_shared<Task>(
+            watch->core_, [id](ApprovalWatch& its) { its.time_has_come(id); }, Task::WhenDropped::forget));
     });
 }
 

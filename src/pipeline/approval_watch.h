@@ -54,10 +54,7 @@ private:
     struct Wait;
     struct Listener;
     class Subscription;
-    class BeginTask;
-    class DoneTask;
-    class ExpiryTask;
-    class Delivery;
+    class Task;
 
     std::shared_ptr<Wait> make_wait(std::string_view id, Done done, Timeout timeout) const;
     void begin(const std::shared_ptr<Wait>& wait, const std::stop_token& cancel);
