@@ -3,14 +3,15 @@
 
 WALK (walk.cpp) says which functions three kinds of call enter; addr2line says in which files they are. Each kind is
 walked several times. The table must have every file that all walks of a kind pass and none that no walk passes, with the
-stages in the order of pipeline.h. In an optimised build functions are compiled into their callers, and a file may not be
-seen for that: with --optimised only what is seen counts. `make walk` builds without optimisation, and looks at both.
---write makes the table anew; what a file does is the first sentence of its header.
+stages in the order of pipeline.h. In an optimised build functions are compiled into their callers, and a file may have none
+that is entered: with --optimised, the lines of such files are looked for, wherever they are. `make walk` builds without
+optimisation. --write makes the table again; what a file does is the first sentence of its header.
 """
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -25,30 +26,38 @@ def fail(text):
     raise SystemExit(f"walk: {text}")
 
 
-def walks(program):
-    """kind → a list of walks, each a list of (file, on the caller's thread)."""
-    ran = subprocess.run([program], text=True, capture_output=True)
+def ours(place):
+    """The file of the four folders that a path is of, as the table has it; None for any other."""
+    parts = pathlib.Path(place).parts
+    if "src" not in parts or not place.endswith(".cpp"):
+        return None
+    inner = parts[len(parts) - parts[::-1].index("src"):]
+    return "/".join(inner) if inner[0] in FOLDERS else None
+
+
+def run_walk(program, *arguments):
+    """[(kind, its words)], one for each walk."""
+    ran = subprocess.run([program, *arguments], text=True, capture_output=True)
+    if ran.returncode == 77:
+        print(ran.stdout.strip())
+        sys.exit(77)
     if ran.returncode != 0:
         fail(f"{program} ended with exit code {ran.returncode}: {ran.stdout[-300:]}{ran.stderr}")
-    if ran.stdout.startswith("SKIP"):
-        print(ran.stdout.strip())
-        sys.exit(0)
-    lines = [line.split() for line in ran.stdout.splitlines()]
-    addresses = sorted({word.split(":")[1] for line in lines for word in line[2:]})
+    return [(line.split()[0], line.split()[2:]) for line in ran.stdout.splitlines()]
+
+
+def walks(program):
+    """kind → a list of walks, each a list of (file, on the caller's thread): of the functions that were entered."""
+    lines = run_walk(program)
+    addresses = sorted({word.split(":")[1] for _, words in lines for word in words})
     told = subprocess.run(["addr2line", "-e", program], input="\n".join(addresses), text=True, capture_output=True,
                           check=True).stdout.splitlines()
-    files = {}
-    for address, place in zip(addresses, told):
-        path = pathlib.Path(place.rsplit(":", 1)[0])
-        parts = path.parts
-        if "src" in parts and path.suffix == ".cpp":
-            inner = parts[len(parts) - parts[::-1].index("src"):]
-            if inner[0] in FOLDERS:
-                files[address] = "/".join(inner)
+    files = {address: ours(place.rsplit(":", 1)[0]) for address, place in zip(addresses, told)}
+    files = {address: file for address, file in files.items() if file is not None}
     if not files:
         fail(f"addr2line knows no source file of {program}; it must be built with -g")
     found = {kind: [] for kind in KINDS}
-    for kind, _, *words in lines:
+    for kind, words in lines:
         seen = {}
         for word in words:
             thread, address = word.split(":")
@@ -56,6 +65,35 @@ def walks(program):
                 seen.setdefault(files[address], thread == "0")
         found[kind].append(list(seen.items()))
     return found
+
+
+def addresses_of(program, wanted):
+    """file → the addresses of its lines, wherever they were compiled into: what the program's line table says."""
+    table = subprocess.run(["objdump", "--dwarf=decodedline", program], text=True, capture_output=True, check=True).stdout
+    found = {file: set() for file in wanted}
+    file = None
+    for line in table.splitlines():
+        if line.endswith(":") or line.endswith(":[++]"):
+            file = ours(line.rsplit(":", 1)[0])
+        elif file in found and (row := re.match(r"\S+ +\d+ +0x([0-9a-f]+)", line)):
+            found[file].add(row[1])
+    return found
+
+
+def passed_by_line(program, wanted):
+    """kind → the files of `wanted` of which such calls run a line, be it compiled into a function of another file."""
+    lines = addresses_of(program, wanted)
+    files = {}
+    for file, addresses in lines.items():
+        for address in addresses:
+            files.setdefault(address, set()).add(file)
+    with tempfile.NamedTemporaryFile("w", suffix=".addresses") as listed:
+        listed.write("".join(f"{address}\n" for address in files))
+        listed.flush()
+        passed = {kind: set() for kind in KINDS}
+        for kind, words in run_walk(program, listed.name):
+            passed[kind].update(*(files[word.split(":")[1]] for word in words))
+    return passed
 
 
 def stages():
@@ -129,11 +167,16 @@ def main():
             if cell.strip() == "yes":
                 shown[kind].append(row[1])
     faults = []
+    entered = {kind: set.union(*(set(dict(walk)) for walk in walked)) for kind, walked in found.items()}
+    inlined = {kind: set(shown[kind]) - entered[kind] for kind in KINDS} if optimised else {}
+    if any(inlined.values()):
+        by_line = passed_by_line(sys.argv[1], set.union(*inlined.values()))
+        entered = {kind: entered[kind] | by_line[kind] for kind in KINDS}
     for kind, walked in found.items():
         sets = [set(dict(walk)) for walk in walked]
         for file in sorted(set.intersection(*sets) - set(shown[kind])):
             faults.append(f"a call ({KINDS[kind]}) passes {file}, and the table does not say so")
-        for file in sorted(set() if optimised else set(shown[kind]) - set.union(*sets)):
+        for file in sorted(set(shown[kind]) - entered[kind]):
             faults.append(f"the table says that a call ({KINDS[kind]}) passes {file}, and it does not")
         for walk in walked:
             passed = [file for file, _ in walk if file in stages()]
