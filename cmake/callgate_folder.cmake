@@ -135,7 +135,7 @@ function(callgate_test name)
       math(EXPR number "${index} + 1")
       set(test ${name}.${number})
     endif()
-    add_test(NAME ${test} COMMAND ${name} --gtest_output=json:${PROJECT_BINARY_DIR}/results/${test}.json)
+    add_test(NAME ${test} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/results/${test}.xml)
     set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 900
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()

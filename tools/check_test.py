@@ -197,6 +197,11 @@ class Banned(unittest.TestCase):
         self.assertEqual(self.lines("import time\n# sleep(1)\ntime.sleep(1)\ns = 'sleep(2)'\n", "tests/e2e/a.py"), [3])
         self.assertEqual(self.lines("# sleep 1\ntrue; sleep 1\nsleep 0.5\nasleep 1\n", "tests/e2e/a.sh"), [2, 3])
 
+    def test_finds_a_skip_that_nobody_learns_of(self):
+        skips = "import unittest\n@unittest.skipIf(x, 'y')\nself.skipTest('z')  # skipTest\nraise unittest.SkipTest('skipTest')\n"
+        self.assertEqual(self.lines(skips, "tests/e2e/a.py"), [2, 3, 4])
+        self.assertEqual(self.lines(skips, "tests/cli/a.py"), [])
+
 
 class Words(unittest.TestCase):
     PAGE = """# Map

@@ -256,7 +256,7 @@ TEST_WITH_EITHER_LEDGER(Reconcile, WhatTheLedgerDoesNotTakeStaysInDoubt) {
     successors.first.ledger->owner_gone(successors.second->core()->owner);
     EXPECT_EQ(must(successors.first.ledger->in_doubt()).size(), 1u);
 #else
-    GTEST_SKIP() << "failpoints are not compiled in";
+    GTEST_SKIP() << "not in this build: it has no failpoints";
 #endif
 }
 

@@ -589,7 +589,7 @@ TEST_WITH_EITHER_LEDGER(Runtime, WhatCannotBeRecordedDoesNotHappen) {
     EXPECT_EQ(lost.state(), State::unknown);
     EXPECT_EQ(lost.error()->code, ErrorCode::audit_failure);
 #else
-    GTEST_SKIP() << "failpoints are not compiled in";
+    GTEST_SKIP() << "not in this build: it has no failpoints";
 #endif
 }
 

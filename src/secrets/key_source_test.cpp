@@ -91,7 +91,7 @@ TEST_F(KeySourceTest, AFileThatOthersMayReadIsRefused) {
 }
 
 TEST_F(KeySourceTest, AFileOfAnotherUserIsRefused) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can give a file away";
+    if (::geteuid() != 0) GTEST_SKIP() << "not as this user: only root can give a file away";
     put(path, kBytes);
     ASSERT_EQ(::chown(path.c_str(), 12'345, 12'345), 0);
     const auto key = load_key(files, KeySource::file(path));

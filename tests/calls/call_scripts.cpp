@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
 #ifdef CALLGATE_FAILPOINTS
         base::guards_off() = 1u << *settings->off;
 #else
-        fmt::print(stderr, "call_scripts: this build has no switches for its guards (CALLGATE_FAILPOINTS)\n");
+        fmt::print(stderr, "not in this build: its guards cannot be switched off (CALLGATE_FAILPOINTS)\n");
         return 77;
 #endif
     }

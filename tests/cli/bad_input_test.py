@@ -147,7 +147,7 @@ class BadFile(CliTest):
         self.assert_unusable(tool, self.dir / "pipe", reason="file_is_special")
         self.assert_unusable(tool, "/dev/zero", reason="file_is_special")
 
-    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    @unittest.skipIf(os.geteuid() == 0, "not as this user: root may read everything")
     def test_a_file_that_may_not_be_read(self):
         tool = self.file("tool.json", TOOL)
         os.chmod(tool, 0)
@@ -202,7 +202,7 @@ class Bombs(CliTest):
         self.assertIn("at most 10 characters", ran.out)
         self.assertLess(len(ran.out), 2000)
 
-    @unittest.skipIf("--sanitized" in sys.argv, "address space is not limited there")
+    @unittest.skipIf("--sanitized" in sys.argv, "not in this build: the address space of a sanitized program is not limited")
     def test_memory_that_does_not_suffice(self):
         bomb = self.file("bomb.json", iter([b'{"path": "', *[b"a" * MIB] * 100, b'"}']))
         ran = self.validate("--json", "--max-bytes", "200M", self.file("tool.json", {}), bomb, memory=200 * MIB)

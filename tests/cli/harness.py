@@ -16,6 +16,7 @@ import sys
 import tempfile
 import termios
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 MIB = 1 << 20
 
@@ -162,13 +163,43 @@ class CliTest(unittest.TestCase):
         return error
 
 
+class Report(unittest.TextTestResult):
+    """Keeps the cases as tools/test_summary.py reads them: as GoogleTest writes them. Why one failed is in the output."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.cases = ElementTree.Element("testsuite")
+
+    def note(self, test, result):
+        names = {"name": test.id().rsplit(".", 1)[-1], "classname": type(test).__name__}
+        return ElementTree.SubElement(self.cases, "testcase", **names, status="run", result=result)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        ElementTree.SubElement(self.note(test, "skipped"), "skipped", message=reason)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if not any(test is skipped for skipped, _ in self.skipped):
+            self.note(test, "completed")
+
+
+class Runner(unittest.TextTestRunner):
+    resultclass = Report
+
+
 def main(usage):
-    """BINARY [--sanitized] [TEST...], for the test script that calls this."""
+    """BINARY [--sanitized] [--results FILE] [TEST...], for the test script that calls this. FILE gets the report."""
     global binary, sanitized
     arguments = sys.argv[1:]
     if not arguments or arguments[0].startswith("-"):
         sys.exit(usage)
     binary = str(pathlib.Path(arguments.pop(0)).resolve())
+    report = None
+    if "--results" in arguments:
+        at = arguments.index("--results")
+        report = pathlib.Path(arguments[at + 1])
+        del arguments[at : at + 2]
     if "--sanitized" in arguments:
         arguments.remove("--sanitized")
         sanitized = True
@@ -177,4 +208,8 @@ def main(usage):
     with tempfile.TemporaryDirectory() as state:
         os.environ["XDG_STATE_HOME"] = state
         os.environ["CALLGATE_TEST_STATE"] = state  # for programs of ours that would make one of their own
-        unittest.main(argv=[sys.argv[0], *arguments])
+        ran = unittest.main(argv=[sys.argv[0], *arguments], exit=False, testRunner=Runner).result
+    if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.ElementTree(ran.cases).write(report, encoding="utf-8")
+    sys.exit(not ran.wasSuccessful())

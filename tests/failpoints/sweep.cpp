@@ -223,7 +223,7 @@ int sweep(const Options& options, const std::vector<std::string>& names, const s
 int main(int argc, char** argv) {
     using namespace callgate;
 #ifndef CALLGATE_FAILPOINTS
-    fmt::print("This build has no failpoints.\n");
+    fmt::print("not in this build: it has no failpoints (CALLGATE_FAILPOINTS)\n");
     return 77;
 #endif
     failpoints::Options options;

@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
         return 2;
     }
 #ifndef CALLGATE_FAILPOINTS
-    fmt::print(stderr, "crash: this build has no failpoints (CALLGATE_FAILPOINTS)\n");
+    fmt::print(stderr, "not in this build: it has no failpoints (CALLGATE_FAILPOINTS)\n");
     return 77;
 #endif
     const std::string directory = fmt::format("{}/callgate-crash-{}", options->directory, ::getpid());
