@@ -3,8 +3,9 @@
 //
 //     cg::Args arguments = {{"a", 5}, {"b", 3}};
 //     cg::Outcome r = co_await runtime.async_call("add", arguments);
-//     auto fetch = [](std::string url) -> asio::awaitable<std::string> { … };
-//     runtime.tools().add_or_throw(cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")));
+//     auto fetch = [](std::string url) -> asio::awaitable<std::string> { co_return "the text of " + url; };
+//     runtime.tools().add_or_throw(
+//         cg::async_tool("fetch", "Fetch a page", fetch, cg::param("url")).risk(cg::Risk::low).read_only());
 //
 // Coroutine tools run on the runtime's own io context, one thread, or on one that the host lends
 // (use_executor); each on a strand of its own. Whoever awaits a call goes on on their own executor. When a

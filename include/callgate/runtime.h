@@ -3,7 +3,9 @@
 //     cg::Runtime runtime;    // its record is in memory; open() with ledger_dir keeps it on the disk
 //     runtime.tools().add_or_throw(cg::tool("add", "Add two numbers",
 //                                           [](std::int64_t a, std::int64_t b) { return a + b; },
-//                                           cg::param("a"), cg::param("b")));
+//                                           cg::param("a"), cg::param("b"))
+//                                      .risk(cg::Risk::low)    // what could go wrong
+//                                      .read_only());          // what doing it twice would do: nothing
 //     cg::Outcome r = runtime.call("add", {{"a", 5}, {"b", 3}});
 //
 // A call passes ten stages and ends in exactly one state. Only programming faults throw, except from

@@ -1,7 +1,9 @@
 // Typed tools: a C++ callable and the names of its parameters give the schema, the conversion and the result.
 //
 //     cg::tool("add", "Add two numbers", [](std::int64_t a, std::int64_t b) { return a + b; },
-//              cg::param("a", "first addend"), cg::param("b", "second addend").default_to(0));
+//              cg::param("a", "first addend"), cg::param("b", "second addend").default_to(0))
+//         .risk(cg::Risk::low)
+//         .read_only();
 //
 // Parameters may be bool, integers, floating point, std::string, std::filesystem::path, enums
 // (BOOST_DESCRIBE_ENUM), std::optional, std::variant, vectors, arrays, tuples and pairs, sets, maps from
@@ -15,7 +17,9 @@
 // The callable may be a function, a lambda with typed parameters, an object with one operator(), what
 // std::bind_front makes of these, or a member function of an object:
 //
-//     cg::tool("send", "Send a message", cg::member(mailer, &Mailer::send), cg::param("to"));
+//     cg::tool("send", "Send a message", cg::member(mailer, &Mailer::send), cg::param("to"))
+//         .risk(cg::Risk::high)
+//         .effect(cg::EffectClass::unsafe);
 //
 // It may return void, any of these types, ToolResult, ToolReturn, Result<T>, Block or std::vector<Block>. A
 // described struct gives the tool an output schema.

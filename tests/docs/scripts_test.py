@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The scripts behind the pages find what is wrong: a shown line that is not printed, two ids where the page has one, a
-broken link, a heading that is gone, a measured row that nobody can make."""
+broken link, a heading that is gone, a measured row that nobody can make, an example in a header whose tool says nothing of
+itself."""
 import pathlib
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import links  # noqa: E402
 import measured  # noqa: E402
 import pages  # noqa: E402
 import shown  # noqa: E402
+import snippets  # noqa: E402
 
 A, B, C = (f"01a1e084-f93c-7000-856d-{digit * 12}" for digit in "abc")
 
@@ -51,6 +53,30 @@ class Pages(unittest.TestCase):
         first, second = pages.blocks("page.md")
         self.assertEqual((first.mark, first.argument, first.lines), ("not run", "why", ["$ x"]))
         self.assertEqual((second.mark, second.language, second.line), (None, "cpp", 7))
+
+    def test_examples_in_a_headers_comments(self):
+        self.page("// A header.\n//\n//     int a;\n//       int b;\n//\n// Prose:\n//   a list\n//     that goes on\n#pragma once\n"
+                  "    ///\n    ///     int c;\n    int d;\n//\n    int e;\n")
+        first, second = pages.examples("page.md")
+        self.assertEqual((first.language, first.line, first.text), ("cpp", 2, "int a;\n  int b;\n"))
+        self.assertEqual((second.line, second.text), (10, "int c;\n"))
+
+    def test_the_headers_that_show_how_have_examples(self):
+        found = {pathlib.Path(header).name for header in pages.public_headers() if pages.examples(header)}
+        self.assertLessEqual({"approvals.h", "async.h", "runtime.h", "typed.h"}, found)
+
+    def test_an_example_is_given_what_it_does_not_declare(self):
+        self.page('//\n//     cg::Runtime runtime;  // args\n//     runtime.call("asked");\n//\n//     runtime.call("x", args);\n')
+        own, others = pages.examples("page.md")
+        self.assertEqual(snippets.given(own), [])
+        self.assertEqual(snippets.given(others), ["cg::Runtime& runtime", "const cg::Args& args"])
+
+    def test_an_example_whose_tool_declares_nothing_is_refused(self):
+        self.page('//\n//     cg::tool("x", "", f);\n//\n//     cg::tool("x", "", f).risk(cg::Risk::low).read_only();\n')
+        silent, declared = pages.examples("page.md")
+        self.assertIn(".risk", snippets.fault_of_example("x", silent, "/bin/true"))
+        self.assertIsNone(snippets.fault_of_example("x", declared, "/bin/true"))
+        self.assertIn("exit code 1", snippets.fault_of_example("x", declared, "/bin/false"))
 
     def test_broken_links_are_found(self):
         self.page("# A heading, with `code`!\n\n## Twice\n## Twice\n")

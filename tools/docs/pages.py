@@ -7,6 +7,8 @@ the line before says more:
     <!-- output -->            the block is what the program above prints
     <!-- not run: REASON -->   the block is neither compiled nor run
     <!-- newcomer: WORD -->    the block is a step of tests/newcomer
+
+The public headers have examples in their comments, which are snippets too.
 """
 import pathlib
 import re
@@ -42,6 +44,27 @@ def all_pages():
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True,
                             capture_output=True, check=True).stdout.split()
     return sorted(name for name in listed if (ROOT / name).is_file())
+
+
+def public_headers():
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "include/callgate").glob("*.h"))
+
+
+def examples(header):
+    """The C++ that stands in a header's comments: lines set in by five spaces or more, behind an empty line of the comment."""
+    found, block, empty = [], None, False
+    for number, line in enumerate((ROOT / header).read_text(encoding="utf-8").splitlines(), 1):
+        comment = re.match(r"^\s*///?(?: (.*))?$", line)
+        text = None if comment is None else comment[1] or ""
+        if text is not None and text.startswith("    ") and (block is not None or empty):
+            if block is None:
+                block = Block(header, number - 1, "cpp", None, None)
+                found.append(block)
+            block.lines.append(text[4:])
+        else:
+            block = None
+        empty = text is not None and not text.strip()
+    return found
 
 
 def snippet_pages():

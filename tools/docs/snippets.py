@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The snippets of README.md and docs/guide, compiled and run.
+"""The snippets of README.md, docs/guide and the public headers' comments, compiled and run.
 
     snippets.py cpp FILE                         write all C++ snippets as one program
     snippets.py check --callgate BIN --cpp BIN   run everything, and compare it with what the pages show
@@ -7,6 +7,8 @@
 
 C++: a block with main() is a program: compiled, run, and held to the block marked <!-- output -->. Another block is
 compiled inside a function that has a `cg::Runtime& runtime`. All of them are one translation unit.
+A header's example may use the names in GIVEN. One that uses none of them is run, too, and its outcome `r`, if there is one,
+must be a success. One that makes a tool says what the tool risks, and what doing it twice would do.
 console: each `$ command` is run in the page's own scratch home, and must end with exit code 0 or what its comment says
 (`# exit code 4`). json: parsed; marked as a file it is there for the commands. See pages.py and shown.py.
 """
@@ -40,6 +42,35 @@ int main(int count, char** words) {
     return 2;
 }
 """
+
+
+# What a header's example may use without declaring it.
+GIVEN = {
+    "runtime": "cg::Runtime& runtime",
+    "args": "const cg::Args& args",
+    "asked": "const cg::Outcome& asked",
+    "mailer": "const std::shared_ptr<Mailer>& mailer",
+}
+PRELUDE = """
+namespace asio = boost::asio;
+struct Mailer {
+    std::string send(const std::string& to) const { return "sent to " + to; }
+};
+"""
+
+
+def given(block):
+    """The parameters of a header's example."""
+    code = re.sub(r"//.*|\"(?:\\.|[^\"])*\"", "", block.text)
+    used = (name for name in GIVEN if re.search(rf"\b{name}\b", code))
+    return [GIVEN[name] for name in used if not re.search(rf"[\w>&*]\s+{name}\s*[=;({{]", code)]
+
+
+def header_examples():
+    """(name, block) of every example in a header."""
+    for header in pages.public_headers():
+        for count, block in enumerate(pages.examples(header), 1):
+            yield f"header_{pathlib.Path(header).stem}_{count}", block
 
 
 def has_main(block):
@@ -77,6 +108,22 @@ def write_cpp(path):
             text = re.sub(r"^namespace cg = callgate;$", "", text, flags=re.M)
             text = f"namespace cg = callgate;\n[[maybe_unused]] void fragment([[maybe_unused]] cg::Runtime& runtime) {{\n{where}{text}\n}}"
         bodies.append(f"namespace {name} {{\n{where}{text}\n}}\n")
+    if any(True for _ in header_examples()):
+        includes |= {"#include <memory>", "#include <string>", "#include <callgate/async.h>"}
+        bodies.append(PRELUDE)
+    for name, block in header_examples():
+        where = f'#line {block.line + 1} "{pages.ROOT / block.page}"\n'
+        needs = given(block)
+        awaits = "co_await" in block.text
+        text = f"{where}{block.text}"
+        if needs or awaits:
+            kind = "asio::awaitable<void>" if awaits else "void"
+            text = f"[[maybe_unused]] {kind} fragment({', '.join(needs)}) {{\n{text}}}"
+        else:
+            code = "r.ok() ? 0 : 1" if re.search(r"\bcg::Outcome r\b", block.text) else "0"
+            text = f"int program() {{\n{text}return {code};\n}}"
+            rows.append(f'{{"{name}", {name}::program}}')
+        bodies.append(f"namespace {name} {{\nnamespace cg = callgate;\n{text}\n}}\n")
     made = "// Written by tools/docs/snippets.py.\n" + "\n".join(sorted(includes)) + "\n\n" + "\n".join(bodies) + PROGRAM % ", ".join(rows)
     target = pathlib.Path(path)
     if not target.exists() or target.read_text(encoding="utf-8") != made:
@@ -234,9 +281,25 @@ class Page:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def fault_of_example(name, block, program):
+    makes_a_tool = re.search(r"\bcg::(async_)?tool\(", block.text)
+    if makes_a_tool and not re.search(r"\.risk\(.*\.(effect|read_only)\(", block.text, re.S):
+        return "a tool of an example says .risk(…) and .effect(…) or .read_only()"
+    if given(block) or "co_await" in block.text:
+        return None
+    ran = subprocess.run([str(pathlib.Path(program).resolve()), name], text=True, stdin=subprocess.DEVNULL, capture_output=True,
+                         timeout=60)
+    return f"it ended with exit code {ran.returncode}: {ran.stdout}{ran.stderr}" if ran.returncode else None
+
+
 def check(options):
     passed = failed = 0
     not_run = []
+    for name, block in () if options.pages else header_examples():
+        fault = fault_of_example(name, block, options.cpp)
+        passed, failed = passed + (fault is None), failed + (fault is not None)
+        if fault is not None:
+            print(f"{block.where}: {fault}")
     for name in options.pages or pages.snippet_pages():
         page = Page(name, options)
         page.run()
