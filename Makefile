@@ -253,10 +253,17 @@ coverage: ## line and branch coverage of the tests, as a table and in build/cove
 	@gcovr --root . --filter 'include/' --filter 'src/' --exclude '.*_test\.cpp' --exclude-unreachable-branches \
 	    --exclude-throw-branches --txt --html-details build/coverage/report/index.html build/coverage
 
+# Every verb that checks something, what is quick first. tools/lanes_test.py finds one that is left out.
 .PHONY: soak
-soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, differential, benches, both compilers, tidy
+soak: export CALLGATE_NO_SKIPS = 1
+soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for ten minutes a target, both compilers, benches
 	@tools/setup.sh shells
+	@$(MAKE) format-check
 	@$(MAKE) test
+	@$(MAKE) seed-tests
+	@$(MAKE) docs
+	@$(MAKE) walk
+	@$(MAKE) newcomer
 	@$(MAKE) asan-full
 	@$(MAKE) clang
 	@$(MAKE) tidy
@@ -278,6 +285,8 @@ soak: ## the long versions: 10,000 kills, fuzzing for ten minutes a target, diff
 	@$(MAKE) audit-attacks
 	@$(MAKE) bench-schema
 	@$(MAKE) bench-call
+	@$(MAKE) bench-ledger
+	@$(MAKE) times
 	@$(MAKE) fuzz SECONDS=600
 
 .PHONY: setup
