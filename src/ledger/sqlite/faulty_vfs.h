@@ -23,10 +23,11 @@
 
 #include "base/failpoint.h"
 #include "base/mutex.h"
+#include "ledger/sqlite/passing_vfs.h"
 
 namespace callgate::ledger {
 
-class FaultyVfs {
+class FaultyVfs final : public PassingVfs {
 public:
     enum class Op : std::uint8_t { open, read, write, truncate, sync, remove };
     enum class File : std::uint8_t { database, log, other };
@@ -38,28 +39,7 @@ public:
         quota,  ///< the user's share is used up: SQLite takes that for a broken disk
     };
 
-    FaultyVfs() : inner_(sqlite3_vfs_find(nullptr)), vfs_(*inner_) {
-        static std::atomic<int> made{0};
-        name_ = "faulty-" + std::to_string(++made);
-        vfs_.pNext = nullptr;
-        vfs_.zName = name_.c_str();
-        vfs_.pAppData = this;
-        vfs_.szOsFile = static_cast<int>(sizeof(Handle)) + inner_->szOsFile;
-        vfs_.xOpen = &open;
-        vfs_.xDelete = &remove;
-        vfs_.xAccess = [](sqlite3_vfs* vfs, const char* path, int flags, int* out) {
-            return self(vfs).inner_->xAccess(self(vfs).inner_, path, flags, out);
-        };
-        vfs_.xFullPathname = [](sqlite3_vfs* vfs, const char* path, int size, char* out) {
-            return self(vfs).inner_->xFullPathname(self(vfs).inner_, path, size, out);
-        };
-        sqlite3_vfs_register(&vfs_, 0);
-    }
-    ~FaultyVfs() { sqlite3_vfs_unregister(&vfs_); }
-    FaultyVfs(const FaultyVfs&) = delete;
-    FaultyVfs& operator=(const FaultyVfs&) = delete;
-
-    const char* name() const noexcept { return name_.c_str(); }
+    FaultyVfs() : PassingVfs(nullptr, next_name(), sizeof(Handle), &open, &remove) {}
 
     std::function<void()> before_read;  ///< set while nothing runs
 
@@ -120,17 +100,20 @@ private:
         std::uint64_t on_call;
         bool repeat;
     };
-    /// What SQLite holds for an open file; the inner file follows it in memory.
+    /// What SQLite holds for an open file; the one below follows it in memory.
     struct Handle {
         sqlite3_file base;
         FaultyVfs* owner;
         File file;
-        sqlite3_file* inner() noexcept { return reinterpret_cast<sqlite3_file*>(this + 1); }
     };
 
-    static FaultyVfs& self(sqlite3_vfs* vfs) { return *static_cast<FaultyVfs*>(vfs->pAppData); }
-    static Handle& handle(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
-    static sqlite3_file* inner(sqlite3_file* file) { return handle(file).inner(); }
+    static std::string next_name() {
+        static std::atomic<int> made{0};
+        return "faulty-" + std::to_string(++made);
+    }
+
+    static Handle& handle(sqlite3_file* file) { return handle_of<Handle>(file); }
+    static sqlite3_file* inner(sqlite3_file* file) { return file_below<Handle>(file); }
     static const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
 
     std::uint64_t count(Op op, File file) const CALLGATE_REQUIRES(mutex_) {
@@ -201,7 +184,7 @@ private:
     }
 
     static int open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags, int* out) {
-        FaultyVfs& owner = self(vfs);
+        FaultyVfs& owner = layer<FaultyVfs>(vfs);
         Handle& opened = handle(file);
         opened.base.pMethods = nullptr;
         opened.owner = &owner;
@@ -209,15 +192,15 @@ private:
                       : (flags & SQLITE_OPEN_WAL) != 0   ? File::log
                                                          : File::other;
         if (const auto fault = owner.due(Op::open, opened.file)) return code_of(Op::open, *fault);
-        const int code = owner.inner_->xOpen(owner.inner_, path, opened.inner(), flags, out);
-        if (opened.inner()->pMethods != nullptr) opened.base.pMethods = &kMethods;
+        const int code = below_of(vfs)->xOpen(below_of(vfs), path, inner(file), flags, out);
+        if (inner(file)->pMethods != nullptr) opened.base.pMethods = &kMethods;
         return code;
     }
     static int remove(sqlite3_vfs* vfs, const char* path, int sync_directory) {
-        FaultyVfs& owner = self(vfs);
+        FaultyVfs& owner = layer<FaultyVfs>(vfs);
         const File file = std::string_view(path).ends_with("-wal") ? File::log : File::other;
         if (const auto fault = owner.due(Op::remove, file)) return code_of(Op::remove, *fault);
-        return owner.inner_->xDelete(owner.inner_, path, sync_directory);
+        return delete_below(vfs, path, sync_directory);
     }
     static int read(sqlite3_file* file, void* into, int size, sqlite3_int64 offset) {
         if (const auto& before = handle(file).owner->before_read) before();
@@ -244,37 +227,14 @@ private:
         return fault ? code_of(Op::sync, *fault) : SQLITE_OK;
     }
 
-    static constexpr sqlite3_io_methods kMethods{
-        2,
-        [](sqlite3_file* file) { return methods(file).xClose(inner(file)); },
-        &read,
-        &write,
-        &truncate,
-        &sync,
-        [](sqlite3_file* file, sqlite3_int64* size) { return methods(file).xFileSize(inner(file), size); },
-        [](sqlite3_file* file, int level) { return methods(file).xLock(inner(file), level); },
-        [](sqlite3_file* file, int level) { return methods(file).xUnlock(inner(file), level); },
-        [](sqlite3_file* file, int* out) { return methods(file).xCheckReservedLock(inner(file), out); },
-        [](sqlite3_file* file, int op, void* argument) {
-            return methods(file).xFileControl(inner(file), op, argument);
-        },
-        [](sqlite3_file* file) { return methods(file).xSectorSize(inner(file)); },
-        [](sqlite3_file* file) { return methods(file).xDeviceCharacteristics(inner(file)); },
-        [](sqlite3_file* file, int page, int size, int extend, void volatile** out) {
-            return methods(file).xShmMap(inner(file), page, size, extend, out);
-        },
-        [](sqlite3_file* file, int offset, int n, int flags) {
-            return methods(file).xShmLock(inner(file), offset, n, flags);
-        },
-        [](sqlite3_file* file) { methods(file).xShmBarrier(inner(file)); },
-        [](sqlite3_file* file, int remove_it) { return methods(file).xShmUnmap(inner(file), remove_it); },
-        nullptr,
-        nullptr,
-    };
-
-    sqlite3_vfs* inner_;
-    sqlite3_vfs vfs_;
-    std::string name_;
+    static constexpr sqlite3_io_methods kMethods = [] {
+        sqlite3_io_methods methods = passing_methods<Handle>(2);
+        methods.xRead = &read;
+        methods.xWrite = &write;
+        methods.xTruncate = &truncate;
+        methods.xSync = &sync;
+        return methods;
+    }();
 
     std::uint64_t eighths_ = 4;
 

@@ -10,31 +10,17 @@
 // Threads: as SQLite's own; each file belongs to one connection. Must outlive every connection that uses it.
 #pragma once
 
-#include <string>
-
-#include <sqlite3.h>
+#include "ledger/sqlite/passing_vfs.h"
 
 namespace callgate::ledger {
 
-class LogVfs {
+class LogVfs final : public PassingVfs {
 public:
     /// Over the layer of this name, nullptr: the usual one.
     explicit LogVfs(const char* base);
-    ~LogVfs();
-    LogVfs(const LogVfs&) = delete;
-    LogVfs& operator=(const LogVfs&) = delete;
-
-    const char* name() const noexcept { return name_.c_str(); }
 
 private:
-    static sqlite3_vfs* below(sqlite3_vfs* vfs) noexcept {
-        return static_cast<LogVfs*>(vfs->pAppData)->below_;
-    }
     static int open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags, int* out);
-
-    sqlite3_vfs* below_;
-    sqlite3_vfs vfs_;
-    std::string name_;
 };
 
 }  // namespace callgate::ledger
