@@ -65,11 +65,47 @@ inline std::shared_ptr<const StoredOutcome> outcome(bool succeeded) {
     return made;
 }
 
-/// Waits for an operation that is done later.
-class BlockingWaiter final : public Waiter {
+inline DispatchRequest dispatch_request(std::uint64_t call, std::uint32_t epoch, OwnerId who) {
+    DispatchRequest made;
+    made.call_id = call_id(call);
+    made.epoch = epoch;
+    made.owner = who;
+    made.definition_hash = base::sha256("definition");
+    made.events.push_back(event("tool_call.attempted", made.call_id));
+    return made;
+}
+
+inline SettleRequest settle_request(std::uint64_t call, AttemptEnd end, bool last, std::uint32_t epoch = 1,
+                                    std::uint32_t attempt = 1) {
+    SettleRequest made;
+    made.call_id = call_id(call);
+    made.epoch = epoch;
+    made.attempt = attempt;
+    made.end = end;
+    made.last = last;
+    made.outcome = outcome(end == AttemptEnd::succeeded);
+    made.events.push_back(event("tool_call.succeeded", made.call_id));
+    return made;
+}
+
+inline ConcludeRequest conclude_request(std::uint64_t call, std::uint32_t epoch,
+                                        Reconciliation::Verdict verdict) {
+    ConcludeRequest made;
+    made.call_id = call_id(call);
+    made.epoch = epoch;
+    made.verdict = verdict;
+    made.outcome = outcome(true);
+    made.events.push_back(event("tool_call.reconciled", made.call_id));
+    return made;
+}
+
+/// Waits for operations, one after the other: woken once by each that is done later.
+class Turn final : public Waiter {
 public:
     void wake() override { woken_.release(); }
-    void wait() { woken_.acquire(); }
+    void wait_for(Io io) {
+        if (io == Io::pending) woken_.acquire();
+    }
 
 private:
     std::counting_semaphore<> woken_{0};
@@ -132,13 +168,11 @@ struct BenchOf {
     base::ManualClock& clock = *time;
     Held held;
     decltype(Held::ledger)& ledger;
-    BlockingWaiter waiter;
+    Turn waiter;
     OwnerId owner = must(register_owner(ledger));
     OwnerId other = must(register_owner(ledger));
 
-    void wait_for(Io io) {
-        if (io == Io::pending) waiter.wait();
-    }
+    void wait_for(Io io) { waiter.wait_for(io); }
 
     /// Whether it waits for the end of the call under the key.
     bool waits_for_end(const std::string& key, const std::shared_ptr<Waiter>& ended) {
@@ -204,41 +238,21 @@ struct BenchOf {
     }
 
     DispatchReply dispatch(std::uint64_t call, std::uint32_t epoch, OwnerId who) {
-        DispatchRequest asked;
-        asked.call_id = call_id(call);
-        asked.epoch = epoch;
-        asked.owner = who;
-        asked.definition_hash = base::sha256("definition");
-        asked.events.push_back(event("tool_call.attempted", asked.call_id));
         DispatchReply reply;
-        wait_for(ledger.dispatch(std::move(asked), reply, waiter));
+        wait_for(ledger.dispatch(dispatch_request(call, epoch, who), reply, waiter));
         return reply;
     }
 
     SettleReply settle(std::uint64_t call, AttemptEnd end, bool last = true, std::uint32_t epoch = 1,
                        std::uint32_t attempt = 1) {
-        SettleRequest asked;
-        asked.call_id = call_id(call);
-        asked.epoch = epoch;
-        asked.attempt = attempt;
-        asked.end = end;
-        asked.last = last;
-        asked.outcome = outcome(end == AttemptEnd::succeeded);
-        asked.events.push_back(event("tool_call.succeeded", asked.call_id));
         SettleReply reply;
-        wait_for(ledger.settle(std::move(asked), reply, waiter));
+        wait_for(ledger.settle(settle_request(call, end, last, epoch, attempt), reply, waiter));
         return reply;
     }
 
     ConcludeReply conclude(std::uint64_t call, std::uint32_t epoch, Reconciliation::Verdict verdict) {
-        ConcludeRequest asked;
-        asked.call_id = call_id(call);
-        asked.epoch = epoch;
-        asked.verdict = verdict;
-        asked.outcome = outcome(true);
-        asked.events.push_back(event("tool_call.reconciled", asked.call_id));
         ConcludeReply reply;
-        wait_for(ledger.conclude(std::move(asked), reply, waiter));
+        wait_for(ledger.conclude(conclude_request(call, epoch, verdict), reply, waiter));
         return reply;
     }
 

@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "ledger/audit/reader.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/ledger_testing.h"
 #include "ledger/operations.h"
 
@@ -100,7 +101,7 @@ public:
         keys[uid] = vkey;
         Reply reply;
         BlockingWaiter waiter;
-        if (ledger_.record(event, reply, waiter) == Io::pending) waiter.wait();
+        waiter.wait(ledger_.record(event, reply, waiter));
         return {};
     }
 

@@ -10,36 +10,18 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/mutex.h"
 #include "base/sha256.h"
+#include "ledger/blocking_waiter.h"
 #include "ledger/ledger.h"
 
 namespace callgate::ledger::testing {
 
 /// Waits for an operation, whether or not it is done at once.
-class PatientWaiter final : public Waiter {
-public:
-    void wake() override {
-        const base::MutexLock lock(mutex_);
-        woken_ = true;
-        changed_.notify_all();
-    }
-    void wait() {
-        base::MutexLock lock(mutex_);
-        changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return woken_; });
-    }
-
-private:
-    base::Mutex mutex_;
-    base::CondVar changed_;
-    bool woken_ CALLGATE_GUARDED_BY(mutex_) = false;
-};
-
 template <class ReplyType, class Operation>
 ReplyType done(Operation operation) {
     ReplyType reply;
-    PatientWaiter waiter;
-    if (operation(reply, waiter) == Io::pending) waiter.wait();
+    BlockingWaiter waiter;
+    waiter.wait(operation(reply, waiter));
     return reply;
 }
 
@@ -100,16 +82,14 @@ inline void open_approvals(Ledger& ledger, std::uint64_t first, std::uint64_t co
     while (count > 0) {
         const std::uint64_t now = std::min(count, kAtOnce);
         std::vector<OpenApprovalReply> replies(now);
-        std::vector<PatientWaiter> waiters(now);
+        std::vector<BlockingWaiter> waiters(now);
         std::vector<Io> states(now);
         for (std::uint64_t i = 0; i < now; ++i)
             states[i] = ledger.open_approval(
                 approval_request(first + i, Value{{"to", {"ada@example.org"}}, {"number", first + i}},
                                  "agent", std::chrono::hours(24)),
                 replies[i], waiters[i]);
-        for (std::uint64_t i = 0; i < now; ++i) {
-            if (states[i] == Io::pending) waiters[i].wait();
-        }
+        for (std::uint64_t i = 0; i < now; ++i) waiters[i].wait(states[i]);
         first += now;
         count -= now;
     }

@@ -20,18 +20,6 @@
 
 namespace callgate::ledger::testing {
 
-/// Woken once per operation.
-class Turn final : public Waiter {
-public:
-    void wake() override { woken_.release(); }
-    void wait_for(Io io) {
-        if (io == Io::pending) woken_.acquire();
-    }
-
-private:
-    std::counting_semaphore<> woken_{0};
-};
-
 /// Blocks the ledger's own thread until a test releases it.
 class Holding final : public Waiter {
 public:
@@ -160,14 +148,8 @@ struct DurableLedger {
         return reply;
     }
     DispatchReply dispatch(std::uint64_t call, std::uint32_t epoch = 1) {
-        DispatchRequest asked;
-        asked.call_id = call_id(call);
-        asked.epoch = epoch;
-        asked.owner = owner;
-        asked.definition_hash = base::sha256("definition");
-        asked.events.push_back(event("tool_call.attempted", asked.call_id));
         DispatchReply reply;
-        turn.wait_for(ledger->dispatch(std::move(asked), reply, turn));
+        turn.wait_for(ledger->dispatch(dispatch_request(call, epoch, owner), reply, turn));
         return reply;
     }
     SettleReply settle(std::uint64_t call, AttemptEnd end = AttemptEnd::succeeded, bool last = true) {
@@ -175,29 +157,18 @@ struct DurableLedger {
     }
     SettleReply settle_with(std::uint64_t call, Value result, AttemptEnd end = AttemptEnd::succeeded,
                             bool last = true) {
-        SettleRequest asked;
-        asked.call_id = call_id(call);
-        asked.attempt = 1;
-        asked.end = end;
-        asked.last = last;
-        auto stored = std::make_shared<StoredOutcome>(*outcome(end == AttemptEnd::succeeded));
+        SettleRequest asked = settle_request(call, end, last);
+        auto stored = std::make_shared<StoredOutcome>(*asked.outcome);
         stored->result.value = std::move(result);
         stored->call_id = asked.call_id;
         asked.outcome = std::move(stored);
-        asked.events.push_back(event("tool_call.succeeded", asked.call_id));
         SettleReply reply;
         turn.wait_for(ledger->settle(std::move(asked), reply, turn));
         return reply;
     }
     ConcludeReply conclude(std::uint64_t call, std::uint32_t epoch, Reconciliation::Verdict verdict) {
-        ConcludeRequest asked;
-        asked.call_id = call_id(call);
-        asked.epoch = epoch;
-        asked.verdict = verdict;
-        asked.outcome = outcome(true);
-        asked.events.push_back(event("tool_call.reconciled", asked.call_id));
         ConcludeReply reply;
-        turn.wait_for(ledger->conclude(std::move(asked), reply, turn));
+        turn.wait_for(ledger->conclude(conclude_request(call, epoch, verdict), reply, turn));
         return reply;
     }
     OpenApprovalReply ask(std::string id, std::uint64_t call, std::string requester = "agent",

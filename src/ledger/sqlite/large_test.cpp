@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ledger/blocking_waiter.h"
 #include "ledger/sqlite/durable_testing.h"
 
 namespace callgate::ledger::testing {
@@ -77,7 +78,7 @@ void open_approvals(DurableLedger& durable, std::uint64_t from, std::uint64_t to
             durable.ledger->open_approval(std::move(asked), replies[i - next], waiters[i - next]);
         }
         for (std::uint64_t i = next; i < end; ++i) {
-            waiters[i - next].wait();
+            waiters[i - next].wait(Io::pending);
             ASSERT_FALSE(replies[i - next].error) << replies[i - next].error->message;
         }
     }
