@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ledger/approval_rules.h"
+#include "packed_bits.h"
 
 namespace callgate::model {
 
@@ -33,40 +34,35 @@ std::string ApprovalsWorld::name(int move) {
 }
 
 std::uint64_t ApprovalsWorld::pack() const {
-    std::uint64_t out = rules_;
-    const auto add = [&](std::uint64_t value, unsigned bits) { out = out << bits | value; };
+    PackedBits out(rules_);
     for (const Slot& slot : slots_) {
-        add(slot.there, 1);
-        add(static_cast<std::uint64_t>(slot.state), 3);
-        add(slot.yes, 3);
-        add(slot.over, 1);
-        add(slot.rules, 1);
-        add(slot.no, 1);
-        add(slot.withdrawn, 1);
-        add(slot.runs, 2);
+        out.add(slot.there, 1);
+        out.add(static_cast<std::uint64_t>(slot.state), 3);
+        out.add(slot.yes, 3);
+        out.add(slot.over, 1);
+        out.add(slot.rules, 1);
+        out.add(slot.no, 1);
+        out.add(slot.withdrawn, 1);
+        out.add(slot.runs, 2);
     }
-    return out;
+    return out.value();
 }
 
 ApprovalsWorld ApprovalsWorld::unpack(std::uint64_t packed, const ApprovalsSettings& settings) {
     ApprovalsWorld world(settings);
-    const auto take = [&](unsigned bits) {
-        const auto value = static_cast<std::uint8_t>(packed & ((1u << bits) - 1));
-        packed >>= bits;
-        return value;
-    };
+    PackedBits bits(packed);
     for (std::size_t i = 2; i-- > 0;) {
         Slot& slot = world.slots_[i];
-        slot.runs = take(2);
-        slot.withdrawn = take(1) != 0;
-        slot.no = take(1) != 0;
-        slot.rules = take(1);
-        slot.over = take(1) != 0;
-        slot.yes = take(3);
-        slot.state = static_cast<ApprovalState>(take(3));
-        slot.there = take(1) != 0;
+        slot.runs = bits.take(2);
+        slot.withdrawn = bits.take(1) != 0;
+        slot.no = bits.take(1) != 0;
+        slot.rules = bits.take(1);
+        slot.over = bits.take(1) != 0;
+        slot.yes = bits.take(3);
+        slot.state = static_cast<ApprovalState>(bits.take(3));
+        slot.there = bits.take(1) != 0;
     }
-    world.rules_ = take(1);
+    world.rules_ = bits.take(1);
     return world;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "moment.h"
+#include "packed_bits.h"
 
 namespace callgate::model {
 
@@ -48,49 +49,44 @@ std::string KeysWorld::name(int move) {
 }
 
 std::uint64_t KeysWorld::pack() const {
-    std::uint64_t out = 0;
-    const auto add = [&](std::uint64_t value, unsigned bits) { out = out << bits | value; };
-    add(s_.has_row, 1);
-    add(static_cast<std::uint64_t>(s_.state), 3);
-    add(s_.owner, 2);
-    add(s_.maybe_applied, 1);
-    add(s_.print, 1);
-    add(s_.old, 1);
-    add(s_.tomb, 1);
-    add(s_.remembers, 1);
-    add(s_.applied, 2);
-    add(s_.prints, 2);
-    add(s_.orphan, 2);
+    PackedBits out;
+    out.add(s_.has_row, 1);
+    out.add(static_cast<std::uint64_t>(s_.state), 3);
+    out.add(s_.owner, 2);
+    out.add(s_.maybe_applied, 1);
+    out.add(s_.print, 1);
+    out.add(s_.old, 1);
+    out.add(s_.tomb, 1);
+    out.add(s_.remembers, 1);
+    out.add(s_.applied, 2);
+    out.add(s_.prints, 2);
+    out.add(s_.orphan, 2);
     for (const Caller& caller : s_.callers) {
-        add(static_cast<std::uint64_t>(caller.doing), 2);
-        add(caller.print, 1);
+        out.add(static_cast<std::uint64_t>(caller.doing), 2);
+        out.add(caller.print, 1);
     }
-    return out;
+    return out.value();
 }
 
 KeysWorld KeysWorld::unpack(std::uint64_t packed, const KeysSettings& settings) {
     KeysWorld world(settings);
-    const auto take = [&](unsigned bits) {
-        const auto value = static_cast<std::uint8_t>(packed & ((1u << bits) - 1));
-        packed >>= bits;
-        return value;
-    };
+    PackedBits bits(packed);
     State& s = world.s_;
     for (std::size_t n = 2; n-- > 0;) {
-        s.callers[n].print = take(1);
-        s.callers[n].doing = static_cast<Doing>(take(2));
+        s.callers[n].print = bits.take(1);
+        s.callers[n].doing = static_cast<Doing>(bits.take(2));
     }
-    s.orphan = take(2);
-    s.prints = take(2);
-    s.applied = take(2);
-    s.remembers = take(1) != 0;
-    s.tomb = take(1) != 0;
-    s.old = take(1) != 0;
-    s.print = take(1);
-    s.maybe_applied = take(1) != 0;
-    s.owner = take(2);
-    s.state = static_cast<CallState>(take(3));
-    s.has_row = take(1) != 0;
+    s.orphan = bits.take(2);
+    s.prints = bits.take(2);
+    s.applied = bits.take(2);
+    s.remembers = bits.take(1) != 0;
+    s.tomb = bits.take(1) != 0;
+    s.old = bits.take(1) != 0;
+    s.print = bits.take(1);
+    s.maybe_applied = bits.take(1) != 0;
+    s.owner = bits.take(2);
+    s.state = static_cast<CallState>(bits.take(3));
+    s.has_row = bits.take(1) != 0;
     return world;
 }
 
