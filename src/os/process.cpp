@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <span>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,6 +24,32 @@
 
 namespace callgate::os {
 namespace {
+
+/// Writing to a child that has gone is an error to this thread, not a signal to the whole process.
+class SigpipeHeld {
+public:
+    SigpipeHeld() {
+        sigset_t pending;
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~SigpipeHeld() {
+        const timespec now{};
+        while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    SigpipeHeld(const SigpipeHeld&) = delete;
+    SigpipeHeld& operator=(const SigpipeHeld&) = delete;
+
+private:
+    sigset_t pipe_;
+    sigset_t before_;
+    bool was_pending_ = false;
+};
 
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
@@ -193,6 +221,17 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+void Process::give_input(std::string_view text) {
+    const SigpipeHeld held;
+    while (!text.empty()) {
+        const ssize_t written = ::write(input.get(), text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) break;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    input.reset();
+}
 
 std::string ExitStatus::to_string() const {
     if (signal == 0) {

@@ -5,7 +5,7 @@
 // of launch(), not a child that dies. A Process that goes away takes its whole group with it.
 //
 // Threads: a launcher may be used from any thread; a Process belongs to one thread at a time. Who writes to a
-// child's input must have SIGPIPE ignored.
+// child's input without give_input() must have SIGPIPE ignored.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,10 @@ public:
     Fd input;
     Fd output;
     Fd errors;
+
+    /// All that the child is told: writes it to `input`, and closes that. What the child does not read is its
+    /// own affair: that it has ended is neither an error nor a SIGPIPE here. Blocks while the pipe is full.
+    void give_input(std::string_view text);
 
     /// How it ended, or nothing while it runs. May be asked again.
     virtual Result<std::optional<ExitStatus>> poll() = 0;

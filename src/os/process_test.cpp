@@ -69,6 +69,22 @@ TEST(Process, TalksOverItsPipes) {
     EXPECT_EQ(process->wait(kLong).value(), ExitStatus{});
 }
 
+TEST(Process, ReadsAllThatItIsGiven) {
+    const auto process = start(ProcessSpec({"wc", "-c"}));
+    process->give_input(std::string(200'000, 'x'));
+    EXPECT_FALSE(process->input);
+    EXPECT_EQ(read_line(process->output), "200000");
+}
+
+TEST(Process, ThatEndedWithoutReadingIsNoTroubleToWhoGivesItInput) {
+    const auto process = start(ProcessSpec({"true"}));
+    ASSERT_TRUE(*process->wait(kLong));
+    process->give_input(std::string(200'000, 'x'));
+    sigset_t pending;
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGPIPE), 0) << "nor later";
+}
+
 TEST(Process, KeepsOutputAndErrorsApart) {
     const auto process = start(shell("echo out; echo err >&2"));
     EXPECT_EQ(drain(process->output), "out\n");

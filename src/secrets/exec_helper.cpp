@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <optional>
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -29,45 +27,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswers = 1'000;
 constexpr int kNoSuchSecret = 3;
-
-/// A helper that does not read its input must not end this process.
-class SigpipeHeld {
-public:
-    SigpipeHeld() {
-        sigset_t pending;
-        sigemptyset(&pipe_);
-        sigaddset(&pipe_, SIGPIPE);
-        sigpending(&pending);
-        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    }
-    ~SigpipeHeld() {
-        const timespec now{};
-        while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
-        }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    SigpipeHeld(const SigpipeHeld&) = delete;
-    SigpipeHeld& operator=(const SigpipeHeld&) = delete;
-
-private:
-    sigset_t pipe_;
-    sigset_t before_;
-    bool was_pending_ = false;
-};
-
-// The question is far smaller than a pipe, so this never waits. What a helper does not read is its own
-// affair.
-void send(os::Fd& input, std::string_view text) {
-    const SigpipeHeld held;
-    while (!text.empty()) {
-        const ssize_t sent = ::write(input.get(), text.data(), text.size());
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) break;
-        text.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    input.reset();
-}
 
 std::chrono::milliseconds left_until(Steady::time_point until) {
     return std::max(std::chrono::milliseconds(0),
@@ -167,7 +126,8 @@ Result<LockedBytes> ExecHelper::run(const Name& name) {
         error.message = fmt::format("The secrets helper cannot be started. {}", error.message);
         return tl::unexpected(std::move(error));
     }
-    send((*process)->input, json::write(Object{{"connector", connector}, {"key", key}}) + "\n");
+    // Far smaller than a pipe, so this never waits.
+    (*process)->give_input(json::write(Object{{"connector", connector}, {"key", key}}) + "\n");
 
     // Room for a line end and for one byte too many.
     LockedBytes value(SecretSet::kMaxBytes + 3);

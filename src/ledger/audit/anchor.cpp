@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include "base/failpoint.h"
@@ -19,44 +16,6 @@
 
 namespace callgate::ledger {
 namespace {
-
-/// Writing to a child that has gone must be an error here, not a signal to the whole process.
-class WithoutSigpipe {
-public:
-    WithoutSigpipe() {
-        sigemptyset(&only_);
-        sigaddset(&only_, SIGPIPE);
-        sigset_t pending;
-        sigpending(&pending);
-        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-        pthread_sigmask(SIG_BLOCK, &only_, &before_);
-    }
-    ~WithoutSigpipe() {
-        const timespec none{};
-        if (!was_pending_)
-            while (sigtimedwait(&only_, nullptr, &none) > 0) {
-            }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    WithoutSigpipe(const WithoutSigpipe&) = delete;
-    WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
-
-private:
-    sigset_t only_{};
-    sigset_t before_{};
-    bool was_pending_ = false;
-};
-
-/// A command may refuse without reading: what it says with its exit code counts, not how far we came.
-void write_note(const os::Fd& input, std::string_view note) {
-    const WithoutSigpipe guard;
-    while (!note.empty()) {
-        const ssize_t written = ::write(input.get(), note.data(), note.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return;
-        note.remove_prefix(static_cast<std::size_t>(written));
-    }
-}
 
 /// How far the note goes that may begin here; 0 where none does.
 std::size_t note_size(std::string_view text) {
@@ -181,8 +140,7 @@ Result<void> WitnessCommand::submit(std::string_view note) {
     os::ProcessSpec spec(argv_);
     spec.output = os::Stdio::null;
     CALLGATE_TRY_ASSIGN(auto process, launcher_.launch(spec));
-    write_note(process->input, note);
-    process->input.reset();
+    process->give_input(note);  // it may refuse without reading: its exit code counts
     CALLGATE_TRY_ASSIGN(const auto status, process->wait(timeout_));
     if (!status)
         return fail(ErrorCode::transport,
