@@ -7,6 +7,7 @@
 #include <callgate/views.h>
 
 #include "error_report.h"
+#include "ledger/control/row_views.h"
 
 namespace callgate::cli {
 
@@ -69,13 +70,6 @@ std::string preview_facts(const std::optional<Preview>& preview, const Style& st
     return out;
 }
 
-Value json_of(const std::optional<Preview>& preview) {
-    if (!preview) return nullptr;
-    return {{"summary", preview->summary},
-            {"diff", preview->diff ? *preview->diff : Value()},
-            {"supported", preview->supported}};
-}
-
 Value json_of(const std::optional<Approval>& approval) {
     if (!approval) return nullptr;
     Array votes;
@@ -116,7 +110,7 @@ Object to_json(const Outcome& outcome, const std::optional<Approval>& approval) 
     out["attempts"] = outcome.attempts();
     out["replayed"] = outcome.replayed();
     out["safe_new_key"] = outcome.safe_new_key();
-    out["preview"] = json_of(outcome.preview());
+    out["preview"] = ledger::preview_json(outcome.preview());
     out["approval"] = json_of(approval);
     out["error"] = nullptr;
     if (const Error* error = outcome.error()) {

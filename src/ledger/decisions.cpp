@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/try.h"
+#include "ledger/own_events.h"
 
 namespace callgate::ledger {
 namespace {
@@ -12,21 +13,9 @@ namespace {
 // Owns its texts.
 AuditEvent event_about(const Approval& approval, std::string_view type, std::string_view by,
                        std::string_view reason) {
-    AuditFacts event;
+    AuditFacts event = facts_about(approval);
     event.type = type;
-    event.outcome = "info";
-    event.stage = "approval";
-    event.approval_id = approval.id;
-    if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
-    event.trace_id = approval.trace_id;
-    event.tenant = approval.tenant;
     event.principal = by;
-    event.task_id = approval.task_id;
-    event.step_id = approval.step_id;
-    event.tool = approval.tool;
-    event.action = approval.action;
-    event.risk = approval.risk;
-    event.autonomy = approval.autonomy;
     event.detail = reason;
     return AuditEvent(event);
 }

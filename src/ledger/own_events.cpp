@@ -36,22 +36,27 @@ AuditEvent event_of_giving_up(const CallRow& row) {
     return event_about(row, "tool_call.gap", "Its owner ended before it was sent.");
 }
 
-AuditEvent event_of_superseding(const Approval& approval) {
+AuditFacts facts_about(const Approval& approval) {
     AuditFacts event;
-    event.type = "approval.superseded";
     event.outcome = "info";
     event.stage = "approval";
+    event.approval_id = approval.id;
     if (const auto id = base::parse_uuid(approval.call_id)) event.call_id = id->bytes;
     event.trace_id = approval.trace_id;
     event.tenant = approval.tenant;
-    event.principal = approval.requester;
     event.task_id = approval.task_id;
     event.step_id = approval.step_id;
     event.tool = approval.tool;
     event.action = approval.action;
-    event.approval_id = approval.id;
     event.risk = approval.risk;
     event.autonomy = approval.autonomy;
+    return event;
+}
+
+AuditEvent event_of_superseding(const Approval& approval) {
+    AuditFacts event = facts_about(approval);
+    event.type = "approval.superseded";
+    event.principal = approval.requester;
     const std::string detail = fmt::format("Approval {} takes its place.", approval.superseded_by);
     event.detail = detail;
     return AuditEvent(event);

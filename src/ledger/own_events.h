@@ -13,6 +13,8 @@
 
 namespace callgate::ledger {
 
+/// What every event about an approval says, whoever decides; its texts are the approval's.
+AuditFacts facts_about(const Approval& approval);
 /// Given up: `row` is as it was left, unknown or free again.
 AuditEvent event_of_giving_up(const CallRow& row);
 /// approval.superseded: `approval` is as it was left, and names the one that took its place.

@@ -45,13 +45,6 @@ Array votes_json(const Approval& approval) {
     return votes;
 }
 
-Value preview_json(const std::optional<Preview>& preview) {
-    if (!preview) return nullptr;
-    return {{"summary", preview->summary},
-            {"diff", preview->diff ? *preview->diff : Value()},
-            {"supported", preview->supported}};
-}
-
 // What both forms have.
 Object heading(const Approval& approval, base::WallTime now) {
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(approval.expires_at - now).count();
@@ -73,6 +66,13 @@ Object heading(const Approval& approval, base::WallTime now) {
 }
 
 }  // namespace
+
+Value preview_json(const std::optional<Preview>& preview) {
+    if (!preview) return nullptr;
+    return {{"summary", preview->summary},
+            {"diff", preview->diff ? *preview->diff : Value()},
+            {"supported", preview->supported}};
+}
 
 Object to_json(const Approval& approval, base::WallTime now) {
     Object out = heading(approval, now);

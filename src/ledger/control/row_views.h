@@ -6,6 +6,8 @@
 // Threads: pure functions.
 #pragma once
 
+#include <optional>
+
 #include <callgate/approvals.h>
 #include <callgate/json.h>
 
@@ -14,6 +16,9 @@
 #include "ledger/operations.h"
 
 namespace callgate::ledger {
+
+/// {summary, diff, supported}, or null.
+Value preview_json(const std::optional<Preview>& preview);
 
 /// Everything, the arguments as they are.
 Object to_json(const Approval& approval, base::WallTime now);
