@@ -142,14 +142,10 @@ private:
 /// A tool from a callable that returns boost::asio::awaitable<T>; otherwise as tool() in typed.h.
 template <class F, std::same_as<Param>... P>
 Tool async_tool(std::string_view name, std::string_view description, F&& callable, P... params) {
-    using Callable = std::decay_t<F>;
-    using Function = typename decltype(typed::signature_of<Callable>())::Type;
-    using Coroutine = typed::Body<Callable, Function, sizeof...(P)>;
+    using Function = typename decltype(typed::signature_of<std::decay_t<F>>())::Type;
     using Returned = typename typed::Awaited<typename typed::ReturnOf<Function>::Type>::Type;
-    std::vector<Param> list;
-    list.reserve(sizeof...(P));
-    (list.push_back(std::move(params)), ...);
-    auto coroutine = std::make_shared<Coroutine>(name, std::forward<F>(callable), std::move(list));
+    auto coroutine = typed::make_body(name, std::forward<F>(callable), std::move(params)...);
+    using Coroutine = typename decltype(coroutine)::element_type;
     ToolDefinition definition{std::string(name), std::string(description), coroutine->schema()};
     definition.output_schema = typed::output_schema<Returned()>();
     return Tool(std::move(definition),

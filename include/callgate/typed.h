@@ -266,19 +266,25 @@ private:
     std::vector<Param> params_;
 };
 
+template <class F, class... P>
+auto make_body(std::string_view tool, F&& callable, P... params) {
+    using Callable = std::decay_t<F>;
+    using Function = typename decltype(signature_of<Callable>())::Type;
+    std::vector<Param> list;
+    list.reserve(sizeof...(P));
+    (list.push_back(std::move(params)), ...);
+    return std::make_shared<Body<Callable, Function, sizeof...(P)>>(tool, std::forward<F>(callable),
+                                                                    std::move(list));
+}
+
 }  // namespace typed
 
 /// A tool from a callable. Throws std::invalid_argument for programming faults: a parameter without a name,
 /// one named twice, or a default that does not fit its type.
 template <class F, std::same_as<Param>... P>
 Tool tool(std::string_view name, std::string_view description, F&& callable, P... params) {
-    using Callable = std::decay_t<F>;
-    using Function = typename decltype(typed::signature_of<Callable>())::Type;
-    using Body = typed::Body<Callable, Function, sizeof...(P)>;
-    std::vector<Param> list;
-    list.reserve(sizeof...(P));
-    (list.push_back(std::move(params)), ...);
-    auto body = std::make_shared<Body>(name, std::forward<F>(callable), std::move(list));
+    using Function = typename decltype(typed::signature_of<std::decay_t<F>>())::Type;
+    auto body = typed::make_body(name, std::forward<F>(callable), std::move(params)...);
     ToolDefinition definition{std::string(name), std::string(description), body->schema()};
     definition.output_schema = typed::output_schema<Function>();
     return schema_tool(std::move(definition),
