@@ -330,7 +330,8 @@ class Audit(LedgerTest):
         owner.do("approvals 1 40")
         owner.end()
         process = subprocess.Popen(
-            [harness.binary, "audit", "tail", "--follow", "--type", "gate.denied", "--json", "--ledger", self.ledger],
+            # It may begin when many have been denied: -n has those, too.
+            [harness.binary, "audit", "tail", "--follow", "-n", "40", "--type", "gate.denied", "--json", "--ledger", self.ledger],
             stdout=subprocess.PIPE,
         )
         self.addCleanup(process.stdout.close)
