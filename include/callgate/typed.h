@@ -37,7 +37,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <boost/describe/class.hpp>
@@ -88,7 +87,8 @@ public:
     const std::string& name() const noexcept { return name_; }
     /// Null if there is none.
     const Value* fallback() const { return keywords_.if_contains("default"); }
-    /// The schema of the type with what was said here; of two bounds the narrower one stays.
+    /// The schema of the type with what was said here; of the type's bound and the one said here the narrower
+    /// one stays. What is said twice is as it was said last.
     Value schema(Value of_type) const;
 
 private:
@@ -107,9 +107,11 @@ namespace typed {
 template <class T>
 inline constexpr bool kIsContext = std::is_same_v<std::remove_cvref_t<T>, CallContext>;
 
-/// What one argument of the callable is converted into; of the context nothing.
+/// Stands where the callable takes the context, for which nothing is converted.
+struct NoSlot {};
+/// What one argument of the callable is converted into.
 template <class A>
-using Slot = std::conditional_t<kIsContext<A>, std::monostate, std::remove_cvref_t<A>>;
+using Slot = std::conditional_t<kIsContext<A>, NoSlot, std::remove_cvref_t<A>>;
 
 template <class T>
 inline constexpr bool kTakesAll = kDescribed<T> || std::is_same_v<T, Object>;
@@ -180,7 +182,7 @@ private:
 
     template <std::size_t I, class T>
     bool fill(const Object& arguments, T& slot, Fault& fault) const {
-        if constexpr (std::is_same_v<T, std::monostate>) {
+        if constexpr (std::is_same_v<T, NoSlot>) {
             return true;
         } else if constexpr (kWhole) {
             return read_all(arguments, slot, fault);
@@ -218,9 +220,9 @@ private:
 
     template <std::size_t I, class T>
     void add_property(Object& schema) const {
-        if constexpr (!std::is_same_v<T, std::monostate> && !kWhole) {
+        if constexpr (!std::is_same_v<T, NoSlot> && !kWhole) {
             const Param& param = params_[param_of(I)];
-            add_member(schema, param.name(), param.schema(schema_of<T>()),
+            add_member(schema, param.name(), param.schema(schema_of_member<T>()),
                        !kOptional<T> && param.fallback() == nullptr);
         }
     }
@@ -247,7 +249,7 @@ private:
 
     template <std::size_t I, class T>
     void check_default(std::string_view tool) const {
-        if constexpr (!std::is_same_v<T, std::monostate> && !kWhole) {
+        if constexpr (!std::is_same_v<T, NoSlot> && !kWhole) {
             const Param& param = params_[param_of(I)];
             T slot{};
             Fault fault;

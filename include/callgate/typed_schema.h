@@ -3,6 +3,11 @@
 // Members stand in the order of their declaration. A struct that contains itself is described down to itself,
 // and as any object below that.
 //
+// A std::optional that is a parameter or a member may be absent. Anywhere else (an item, a map's value, a
+// variant's alternative) something has to stand there, and the schema allows null. A member whose struct
+// starts it with a value shows that as its default, and takes null as well: null is none, absent is the
+// value.
+//
 // Threads: all functions may be called from any thread.
 #pragma once
 
@@ -76,6 +81,44 @@ template <class T>
 inline constexpr bool kList =
     requires(T list, typename T::value_type item) { list.push_back(std::move(item)); };
 
+template <class T>
+using Members =
+    boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
+
+/// Whether a value of the type looks into what it was read from: a std::string_view is somewhere inside.
+/// `Outer` are the structs that it is inside of.
+template <class T, class... Outer>
+constexpr bool borrows() {
+    if constexpr ((std::is_same_v<T, Outer> || ...)) {
+        return false;
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+        return true;
+    } else if constexpr (kVariant<T>) {
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return (borrows<std::variant_alternative_t<I, T>, Outer...>() || ...);
+        }(std::make_index_sequence<std::variant_size_v<T>>());
+    } else if constexpr (kDescribed<T>) {
+        bool any = false;
+        boost::mp11::mp_for_each<Members<T>>([&any](auto member) {
+            using M = std::remove_cvref_t<decltype(std::declval<T&>().*decltype(member)::pointer)>;
+            any = any || borrows<M, T, Outer...>();
+        });
+        return any;
+    } else if constexpr (kJson<T> || kText<T> || kPath<T>) {
+        return false;
+    } else if constexpr (kMap<T>) {
+        return borrows<typename T::mapped_type, Outer...>();
+    } else if constexpr (kTuple<T>) {
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return (borrows<std::tuple_element_t<I, T>, Outer...>() || ...);
+        }(std::make_index_sequence<std::tuple_size_v<T>>());
+    } else if constexpr (kOptional<T> || kSet<T> || kList<T>) {
+        return borrows<typename T::value_type, Outer...>();
+    } else {
+        return false;
+    }
+}
+
 /// The one place that says so: instantiated only for a type that is none of these.
 template <class T>
 void refuse_type() {
@@ -86,10 +129,6 @@ void refuse_type() {
         "std::map<std::string, T>, callgate::Value, an enum with BOOST_DESCRIBE_ENUM or a struct with "
         "BOOST_DESCRIBE_STRUCT");
 }
-
-template <class T>
-using Members =
-    boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
 
 /// The structs a schema is being made inside of, innermost first.
 struct Within {
@@ -111,10 +150,39 @@ Value fixed_schema(Value items, std::size_t count);
 Value tuple_schema(Array items);
 Value map_schema(Value values);
 Value enum_schema(Array names);
+/// The schema, and null.
+Value nullable_schema(Value schema);
+void add_default(Value& schema, Value initial);
 Value any_of_schema(Array alternatives);
 
 template <class T>
 Value schema_of(const Within* within = nullptr);
+template <class T>
+Value to_value(const T& from);  // typed_value.h
+
+/// Of what may be absent: a parameter or a member.
+template <class T>
+Value schema_of_member(const Within* within = nullptr) {
+    if constexpr (kOptional<T>) {
+        return schema_of<typename T::value_type>(within);
+    } else {
+        return schema_of<T>(within);
+    }
+}
+
+/// Whether the struct's own initialiser gives this std::optional a value.
+template <class T, class Member>
+bool starts_with_value() {
+    if constexpr (std::is_default_constructible_v<T>) {
+        static const bool is = [] {
+            const T initial{};
+            return (initial.*Member::pointer).has_value();
+        }();
+        return is;
+    } else {
+        return false;
+    }
+}
 
 /// Without a word on members it does not name: at the top that is the contract's to say.
 template <class T>
@@ -123,7 +191,15 @@ Object struct_schema(const Within* outer) {
     Object out = empty_object_schema();
     boost::mp11::mp_for_each<Members<T>>([&](auto member) {
         using M = std::remove_cvref_t<decltype(std::declval<T&>().*decltype(member)::pointer)>;
-        add_member(out, member.name, schema_of<M>(&within), !kOptional<M>);
+        Value schema = schema_of_member<M>(&within);
+        if constexpr (kOptional<M>) {
+            if (starts_with_value<T, decltype(member)>()) {
+                const T initial{};
+                schema = nullable_schema(std::move(schema));
+                add_default(schema, to_value(initial.*decltype(member)::pointer));
+            }
+        }
+        add_member(out, member.name, std::move(schema), !kOptional<M>);
     });
     return out;
 }
@@ -162,7 +238,7 @@ Value schema_of([[maybe_unused]] const Within* within) {
             [&](auto item) { names.emplace_back(item.name); });
         return enum_schema(std::move(names));
     } else if constexpr (kOptional<T>) {
-        return schema_of<typename T::value_type>(within);
+        return nullable_schema(schema_of<typename T::value_type>(within));
     } else if constexpr (kVariant<T>) {
         Array alternatives;
         [&]<std::size_t... I>(std::index_sequence<I...>) {

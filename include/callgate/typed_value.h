@@ -1,6 +1,9 @@
 // C++ values from JSON and JSON from C++ values, for typed tools (typed.h).
 //
-// Reading never misbehaves, whatever the JSON is: it fills the value, or says which part was wrong.
+// Reading never misbehaves, whatever the JSON is: it fills the value, or says which part was wrong. What the
+// JSON gives replaces all that was there: initialisers add nothing to it. A std::optional member that is
+// absent is what its own struct's initialiser says (the schema's default), and empty without one; in a struct
+// that is given, the initialiser of the member that holds it does not count.
 //
 // A std::variant takes the first of its alternatives that fits exactly, and where none does, the first that
 // fits. Exactly means: a whole number that is written as one (5) is an integer, any other (5.0, 0.5) is
@@ -174,6 +177,7 @@ bool read_tuple(const Array& items, T& out, Fault& fault) {
 
 template <class T>
 bool read_items(const Array& items, T& out, Fault& fault) {
+    out.clear();
     if constexpr (requires { out.reserve(items.size()); }) out.reserve(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
         typename T::value_type item{};
@@ -257,10 +261,13 @@ bool read(const Value& value, T& out, Fault& fault) {
         return value.is_null() || read(value, out.emplace(), fault);
     } else if constexpr (std::is_same_v<T, Object> || kDescribed<T>) {
         const Object* const object = value.if_object();
-        return object == nullptr ? fault.wrong_type("object", value) : read_all(*object, out, fault);
+        if (object == nullptr) return fault.wrong_type("object", value);
+        if constexpr (kDescribed<T> && std::is_default_constructible_v<T>) out = T{};
+        return read_all(*object, out, fault);
     } else if constexpr (kMap<T>) {
         const Object* const object = value.if_object();
         if (object == nullptr) return fault.wrong_type("object", value);
+        out.clear();
         for (const auto& member : *object) {
             typename T::mapped_type item{};
             if (!read(member.value(), item, fault)) return fault.inside(member.key());
@@ -284,15 +291,16 @@ bool read(const Value& value, T& out, Fault& fault) {
 }
 
 template <class T>
-Value to_value(const T& from);
-
-template <class T>
 Value struct_to_value(const T& from) {
     Object out;
     boost::mp11::mp_for_each<Members<T>>([&](auto member) {
         const auto& slot = from.*decltype(member)::pointer;
         if constexpr (kOptional<std::remove_cvref_t<decltype(slot)>>) {
-            if (slot) out.emplace(member.name, to_value(*slot));
+            if (slot) {
+                out.emplace(member.name, to_value(*slot));
+            } else if (starts_with_value<T, decltype(member)>()) {
+                out.emplace(member.name, nullptr);
+            }
         } else {
             out.emplace(member.name, to_value(slot));
         }

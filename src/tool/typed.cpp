@@ -190,7 +190,7 @@ Value tuple_schema(Array items) {
     Object out;
     const std::size_t count = items.size();
     out.emplace("type", "array");
-    out.emplace("prefixItems", std::move(items));
+    if (count != 0) out.emplace("prefixItems", std::move(items));  // never empty
     out.emplace("minItems", count);
     out.emplace("maxItems", count);
     return out;
@@ -208,6 +208,24 @@ Value enum_schema(Array names) {
     out.emplace("type", "string");
     out.emplace("enum", std::move(names));
     return out;
+}
+
+Value nullable_schema(Value schema) {
+    Object& out = schema.as_object();
+    if (auto* const alternatives = out.if_contains("anyOf")) {
+        Array& all = alternatives->as_array();
+        const Value null = of_type("null");
+        if (std::ranges::find(all, null) == all.end()) all.push_back(null);
+    }
+    Value* const type = out.if_contains("type");
+    if (type == nullptr || !type->is_string() || *type == "null") return schema;
+    *type = Array{*type, "null"};
+    if (auto* const names = out.if_contains("enum")) names->as_array().emplace_back(nullptr);
+    return schema;
+}
+
+void add_default(Value& schema, Value initial) {
+    schema.as_object().emplace("default", std::move(initial));
 }
 
 Value any_of_schema(Array alternatives) {
