@@ -57,8 +57,9 @@ Result<T> read_result(const Outcome& outcome) {
 
 template <class T>
 Result<T> Outcome::as() const {
-    static_assert(std::is_same_v<T, std::remove_cvref_t<T>> && !std::is_same_v<T, std::string_view>,
-                  "callgate: an outcome is read into a value of its own, such as std::string");
+    static_assert(std::is_same_v<T, std::remove_cvref_t<T>> && !typed::borrows<T>(),
+                  "callgate: an outcome is read into a value of its own, such as std::string: a "
+                  "std::string_view would look into what is gone");
     if (!ok()) return tl::unexpected(failure());
     if constexpr (std::is_void_v<T>) {
         return {};

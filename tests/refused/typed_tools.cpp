@@ -1,8 +1,14 @@
 // None of these lines compiles. The compiler's own words about each come with ours.
 #include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <callgate/callgate.h>
 
@@ -15,6 +21,11 @@ struct Mailer {
 struct Plain {
     int a;
 };
+
+struct Viewing {
+    std::string_view text;
+};
+BOOST_DESCRIBE_STRUCT(Viewing, (), (text))
 
 void refused(cg::Runtime& runtime) {
     Mailer mailer;
@@ -34,6 +45,16 @@ void refused(cg::Runtime& runtime) {
     runtime.call("t").as<Plain>();
     // refused: an outcome is read into a value of its own
     runtime.call("t").as<std::string_view>();
+    // refused: an outcome is read into a value of its own
+    runtime.call("t").as<std::vector<std::string_view>>();
+    // refused: an outcome is read into a value of its own
+    runtime.call("t").as<std::map<std::string, std::optional<std::pair<int, std::string_view>>>>();
+    // refused: an outcome is read into a value of its own
+    runtime.call("t").as<std::variant<int, Viewing>>();
+    // refused: this type has no JSON form
+    runtime.call("t").as<std::vector<const char*>>();
+    // refused: this type has no JSON form
+    runtime.call("t").as<std::optional<std::span<const int>>>();
     // refused: cannot bind
     cg::Tool& dangling = cg::Tool().risk(cg::Risk::low);
     // refused: cannot bind
