@@ -1,15 +1,18 @@
 // Tool definitions, read and written in the forms of MCP and of models' vendors.
 //
 // Reading: a document is one definition or many, in any form and in the envelopes they come in, all
-// recognised by shape. Each definition is read whole, its schema as it stands, or refused with its place and
-// what to do. What a vendor runs itself (web search, a shell of its own) is no definition, and is refused.
-// Reading judges the form; whether a schema is sound is judged by registration, or by
-// schema::Schema::compile.
+// recognised by shape. Each definition is read whole or refused with its place and what to do. Its schema is
+// read as it stands, except Gemini's `parameters` and `response`, a kind of their own: they become JSON
+// Schema (types in lower case, `nullable` as a type, an INTEGER's or NUMBER's `enum` as numbers). What a
+// vendor runs itself (web search, a shell of its own) is no definition, and is refused. Reading judges the
+// form; whether a schema is sound is judged by registration, or by schema::Schema::compile.
 //
 // Writing: what is written says the same as the definition. A root's "type": "object" is added where
-// it is missing; what a form has no place for is noted; a name that its vendor does not take, or a schema
-// that it would refuse, is refused here, with the reason. What was written gives the same definition when it
-// is read again, as far as the form has places for it, and within the reader's limits.
+// it is missing, except in the bare form, which has the schema as it is; what a form has no place for is
+// noted (Gemini has none for "$schema": a schema that means something else under 2020-12 is refused there); a
+// name that its vendor does not take, or a schema that it would refuse, is refused here, with the reason.
+// What was written gives the same definition when it is read again, as far as the form has places for it, and
+// within the reader's limits.
 //
 // Threads: plain values and pure functions.
 #pragma once
@@ -106,8 +109,8 @@ struct WrittenDefinition {
     WrittenDefinition() = default;
 };
 
-/// One definition. config_error {reason: bad_name | bad_schema | not_strict | …, form, place} where the form
-/// cannot say it.
+/// One definition. config_error {reason: bad_name | bad_text | bad_schema | not_strict | …, form, place}
+/// where the form cannot say it.
 Result<WrittenDefinition> write_definition(const ToolDefinition& definition, DefinitionForm form,
                                            const DefinitionWriteOptions& options = {});
 

@@ -181,6 +181,17 @@ TEST(DefinitionReader, GeminisOwnSchemasBecomeJsonSchema) {
               R"("required":["n"]})");
 }
 
+TEST(DefinitionReader, TheTextsOfGeminisEnumsAreOfTheirType) {
+    const ReadDefinition read = good(R"({"name":"a","parameters":{"type":"OBJECT","properties":{
+        "n":{"enum":["101","-2"],"type":"INTEGER","format":"enum","nullable":true},
+        "x":{"type":"NUMBER","enum":["0.5",1]},"s":{"type":"STRING","enum":["1"]}}}})");
+    EXPECT_EQ(json::write(read.definition.input_schema.at("properties")),
+              R"({"n":{"enum":[101,-2,null],"type":["integer","null"],"format":"enum"},)"
+              R"("x":{"type":"number","enum":[0.5,1]},"s":{"type":"string","enum":["1"]}})");
+    EXPECT_EQ(reader_refusal(R"({"name":"a","parameters":{"type":"INTEGER","enum":["1","one"]}})"),
+              "bad_tool /parameters/enum/1");
+}
+
 TEST(DefinitionReader, WhatGeminisSchemasDoNotHaveIsRefused) {
     EXPECT_EQ(reader_refusal(R"({"name":"a","parameters":{"type":"OBJECT","additionalProperties":false}})"),
               "bad_tool /parameters/additionalProperties");

@@ -80,15 +80,25 @@ private:
                              kUsualName));
         if (options_.strict && !layout_.has_strict)
             return refuse("not_strict", "", "this form cannot ask for strict schemas. Write it without.");
-        Value annotations(definition_.annotations);
-        const json::ParseLimits bounds(SIZE_MAX, kDeepestWritten, SIZE_MAX);
-        for (const Value* const value :
-             {&definition_.input_schema, definition_.output_schema ? &*definition_.output_schema : nullptr,
-              static_cast<const Value*>(&annotations)}) {
-            if (value != nullptr && !json::check_size(*value, bounds))
-                return refuse("too_deep", "",
-                              fmt::format("it is nested more than {} levels deep.", kDeepestWritten));
+        for (const auto& [name, text] :
+             {std::pair<std::string_view, const std::string&>("/description", definition_.description),
+              {"/title", definition_.title}}) {
+            if (!base::is_valid_utf8(text))
+                return refuse("bad_text", name, "this is not UTF-8, and JSON takes nothing else.");
         }
+        CALLGATE_TRY(check(definition_.input_schema, input_place("")));
+        if (definition_.output_schema)
+            CALLGATE_TRY(check(*definition_.output_schema, fmt::format("/{}", layout_.output)));
+        return check(Value(definition_.annotations), "/annotations");
+    }
+
+    Result<void> check(const Value& value, const std::string& place) const {
+        const json::ParseLimits bounds(SIZE_MAX, kDeepestWritten, SIZE_MAX);
+        if (!json::check_size(value, bounds))
+            return refuse("too_deep", "",
+                          fmt::format("it is nested more than {} levels deep.", kDeepestWritten));
+        if (const auto at = json::find_not_finite(value))
+            return refuse("bad_schema", place + *at, "JSON has no NaN and no infinities.");
         return {};
     }
 
@@ -107,7 +117,8 @@ private:
         if (layout_.form == DefinitionForm::bare) return definition_.input_schema;
         Object schema = *given;
         CALLGATE_TRY(say_object(schema));
-        if (layout_.form == DefinitionForm::gemini) CALLGATE_TRY(drop_dialect(schema, input_place("")));
+        if (layout_.form == DefinitionForm::gemini)
+            CALLGATE_TRY(drop_dialect(schema, input_place(""), "schema"));
         if (const auto fault = input_schema_fault(schema, layout_.form))
             return refuse("bad_schema", input_place(fault->place), fault->message);
         if (options_.strict) {
@@ -132,10 +143,10 @@ private:
     }
 
     // Gemini refuses "$schema" and goes by 2020-12.
-    Result<void> drop_dialect(Object& schema, std::string_view place) const {
+    Result<void> drop_dialect(Object& schema, std::string_view place, std::string_view which) {
         if (const auto fault = dialect_fault(schema))
             return refuse("bad_schema", std::string(place) + fault->place, fault->message);
-        schema.erase("$schema");
+        if (schema.erase("$schema") != 0) left_out(fmt::format("{}'s \"$schema\"", which));
         return {};
     }
 
@@ -163,12 +174,14 @@ private:
             return {};
         }
         Value schema = *definition_.output_schema;
+        const std::string place = fmt::format("/{}", layout_.output);
+        if (!schema.is_object() && !schema.is_bool())
+            return refuse("bad_schema", place, "an output schema is an object or a boolean.");
         if (layout_.form == DefinitionForm::gemini) {
-            const std::string place = fmt::format("/{}", layout_.output);
             Object* const object = schema.if_object();
             if (object == nullptr)
                 return refuse("bad_schema", place, "an output schema is an object there, not a boolean.");
-            CALLGATE_TRY(drop_dialect(*object, place));
+            CALLGATE_TRY(drop_dialect(*object, place, "output schema"));
         }
         parts.emplace(layout_.output, std::move(schema));
         return {};

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -173,6 +175,39 @@ TEST(DefinitionWriter, GeminiGetsNoDialectIfItMeansTheSameWithout) {
               "bad_schema /parametersJsonSchema/properties/a");
     EXPECT_EQ(of(with(k7, R"(,"properties":{"a":{"$ref":"#/definitions/b","description":"x"}})")), "written");
     EXPECT_EQ(of(with("https://example.org/mine", "")), "bad_schema /parametersJsonSchema/$schema");
+    constexpr std::string_view k19 = "https://json-schema.org/draft/2019-09/schema";
+    EXPECT_EQ(of(with(k19, R"(,"properties":{"a":{"contains":{},"unevaluatedItems":false}})")),
+              "bad_schema /parametersJsonSchema/properties/a");
+    EXPECT_EQ(of(with(k19, R"(,"properties":{"a":{"contains":{}},"b":{"type":"null"}})")), "written");
+    EXPECT_THAT(write_definition(with(k7, ""), DefinitionForm::gemini)->notes,
+                ElementsAre("read: the form gemini has no place for its schema's \"$schema\", left out."));
+}
+
+TEST(DefinitionWriter, WhatNoReaderCouldReadIsRefused) {
+    for (const Value& schema : {Value(5), Value(Array()), Value("object"), Value()}) {
+        ToolDefinition tool = read_tool();
+        tool.output_schema = schema;
+        EXPECT_EQ(writer_refusal(tool, DefinitionForm::mcp), "bad_schema /outputSchema");
+        EXPECT_EQ(writer_refusal(tool, DefinitionForm::responses), "bad_schema /output_schema");
+        EXPECT_EQ(writer_refusal(tool, DefinitionForm::bare), "bad_schema /output_schema");
+        EXPECT_EQ(writer_refusal(tool, DefinitionForm::openai), "written");  // without it
+    }
+    ToolDefinition number = read_tool();
+    number.input_schema.as_object()["minProperties"] = std::numeric_limits<double>::quiet_NaN();
+    ToolDefinition text = read_tool();
+    text.description = "\xff";
+    for (const FormLayout& layout : form_layouts()) {
+        EXPECT_THAT(writer_refusal(number, layout.form), testing::EndsWith("/minProperties"));
+        EXPECT_EQ(writer_refusal(text, layout.form), "bad_text /description");
+    }
+}
+
+TEST(DefinitionWriter, OnlyTheBareFormKeepsASchemaWithoutItsType) {
+    for (const FormLayout& layout : form_layouts()) {
+        const bool typed =
+            text_of_written(read_tool("{}"), layout.form).find(R"("type":"object")") != std::string::npos;
+        EXPECT_EQ(typed, layout.form != DefinitionForm::bare) << layout.word;
+    }
 }
 
 TEST(DefinitionWriter, StrictIsAskedForOnlyWhereTheSchemaAllowsIt) {

@@ -136,7 +136,8 @@ public:
         return {};
     }
 
-    Object finish(bool is_root) {
+    tl::expected<Object, SchemaFault> finish(bool is_root) {
+        CALLGATE_TRY(take_numbers());
         Value* const properties = out_.if_contains("properties");
         if (order_ != nullptr && properties != nullptr)
             *properties = in_order(std::move(properties->get_object()), *order_);
@@ -145,6 +146,26 @@ public:
     }
 
 private:
+    // The texts of an enum, where the type is one of numbers.
+    tl::expected<void, SchemaFault> take_numbers() {
+        const Value* const type = out_.if_contains("type");
+        Value* const values = out_.if_contains("enum");
+        if (type == nullptr || values == nullptr || !values->is_array()) return {};
+        if (*type != Value("integer") && *type != Value("number")) return {};
+        Array& list = values->get_array();
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (!list[i].is_string()) continue;
+            auto number = json::parse(std::string_view(list[i].get_string()));
+            if (!number || !number->is_number()) {
+                std::string at = place_below(place_, "enum");
+                json::append_index(at, i);
+                return gemini_fault(std::move(at), "This must be a number, or one as text, by its type.");
+            }
+            list[i] = std::move(*number);
+        }
+        return {};
+    }
+
     tl::expected<void, SchemaFault> take_type(const Value& value, const std::string& at) {
         std::string type(value.is_string() ? std::string_view(value.get_string()) : std::string_view());
         for (char& c : type) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -170,7 +191,8 @@ Translated translated_schema(const Value& given, const std::string& place, bool 
     if (object == nullptr) return gemini_fault(place, "A schema is an object here.");
     GeminiTranslation translation(place);
     for (const auto& member : *object) CALLGATE_TRY(translation.take(member.key(), member.value()));
-    return Value(translation.finish(is_root));
+    CALLGATE_TRY_ASSIGN(Object out, translation.finish(is_root));
+    return Value(std::move(out));
 }
 
 }  // namespace

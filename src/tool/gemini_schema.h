@@ -1,8 +1,9 @@
 // Gemini's `parameters`: schemas in a subset of OpenAPI 3.0, as JSON Schema.
 //
 // Types are upper case ("STRING"), counts may be texts ("maxItems": "5"), `nullable` stands for the type
-// null, `example` for examples, and `propertyOrdering` becomes the order of the members. What the subset does
-// not have is refused: Gemini would refuse it, too, and takes a JSON Schema under another name.
+// null, `example` for examples, and `propertyOrdering` becomes the order of the members. `enum` holds texts
+// there whatever the type is: those of an INTEGER or a NUMBER become numbers. What the subset does not have
+// is refused: Gemini would refuse it, too, and takes a JSON Schema under another name.
 //
 // Threads: pure functions.
 #pragma once

@@ -198,7 +198,7 @@ std::optional<Dialect> dialect_named_by(std::string_view uri) {
 }
 
 // What another dialect reads differently in this one schema.
-MaybeFault differs_here(const Value& value, const std::string& place, Dialect dialect) {
+MaybeFault differs_here(const Value& value, const std::string& place, Dialect dialect, bool has_contains) {
     const Object* const object = value.if_object();
     if (object == nullptr) return {};
     const auto other = [&](std::string_view name) {
@@ -218,6 +218,8 @@ MaybeFault differs_here(const Value& value, const std::string& place, Dialect di
             continue;
         if ((then == nullptr) != (now == nullptr)) return other(name);
         if (name == "items" && member.value().is_array()) return other(name);
+        // What `contains` finds counts as evaluated since 2020-12, and the two may be far apart.
+        if (name == "unevaluatedItems" && has_contains) return other(name);
         if (dialect != Dialect::draft7) continue;
         if (name == "dependencies") return other(name);  // kept later for its form only
         if (name == "$id" && member.value().is_string() && member.value().get_string().starts_with('#'))
@@ -257,8 +259,14 @@ std::optional<SchemaFault> dialect_fault(const Object& schema) {
         named->is_string() ? dialect_named_by(std::string_view(named->get_string())) : std::nullopt;
     if (!dialect) return SchemaFault{"/$schema", "This is no dialect of JSON Schema that is known here."};
     if (*dialect == Dialect::draft2020_12) return {};
+    const bool has_contains =
+        first_fault(schema, [](const Value& value, const std::string& place) -> MaybeFault {
+            const Object* const object = value.if_object();
+            if (object == nullptr || !object->contains("contains")) return {};
+            return SchemaFault{place, ""};
+        }).has_value();
     return first_fault(schema, [&](const Value& value, const std::string& place) {
-        return differs_here(value, place, *dialect);
+        return differs_here(value, place, *dialect, has_contains);
     });
 }
 
