@@ -85,6 +85,11 @@ Option& Verb::add_option(std::string names, std::string value, std::string help,
     option.value = std::move(value);
     option.help = std::move(help);
     option.target = target;
+    // An id, a path or a name that is empty is a variable of a script that was not set, and never what the
+    // option means when it is left out.
+    const bool is_text = std::holds_alternative<std::string*>(target) ||
+                         std::holds_alternative<std::optional<std::string>*>(target) || option.is_list();
+    option.may_be_empty = option.is_positional() || !is_text;
     parts_.push_back({Part::Kind::option, {}, &option});
     return option;
 }

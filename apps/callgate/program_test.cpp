@@ -194,6 +194,22 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
     }
 }
 
+TEST(Program, AnEmptyValueOfAnOptionIsRefused) {
+    for (const std::vector<std::string>& line :
+         std::vector<std::vector<std::string>>{{"audit", "tail", "--call", ""},
+                                               {"calls", "list", "--before", ""},
+                                               {"calls", "list", "--ledger", ""},
+                                               {"calls", "list", "--ledger="},
+                                               {"calls", "list", "--tool", ""},
+                                               {"call", "add", "--principal", ""},
+                                               {"call", "add", "--scope", "", "--ledger", "memory"},
+                                               {"ledger", "restore", "--export", ""}}) {
+        const Ran ran = run_line(line);
+        EXPECT_EQ(ran.exit_code, 2) << line[1] << line[2];
+        EXPECT_NE(ran.err.find("the value is empty"), std::string::npos) << ran.err;
+    }
+}
+
 TEST(Program, AMistypedOptionOrVerbIsToldWhatWasMeant) {
     EXPECT_NE(run_line({"cal"}).err.find("Did you mean call?"), std::string::npos);
     EXPECT_NE(run_line({"call", "add", "--timout", "5"}).err.find("Did you mean --timeout?"),
