@@ -20,6 +20,7 @@
 #include "ledger/control/server.h"
 #include "ledger/control/service.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "terminal.h"
 
 namespace callgate::cli {
 
@@ -69,7 +70,16 @@ Result<uid_t> owner_of(const std::string& directory) {
     struct ::stat there = {};
     const bool seen = ::stat((directory + "/ledger.db").c_str(), &there) == 0;
     if (seen && there.st_size != 0) return there.st_uid;
-    if (!seen && errno == EACCES)
+    const int why = seen ? 0 : errno;
+    struct ::stat around = {};
+    if (why == EACCES && ::stat(directory.c_str(), &around) == 0 && around.st_uid == ::geteuid())
+        return fail(
+            ErrorCode::ledger_unavailable,
+            fmt::format("The ledger's directory {} is yours, and its mode {:03o} does not let you enter "
+                        "it. Change that: chmod 700 {}",
+                        directory, around.st_mode & 07777u, shell_quoted(directory)),
+            {{"reason", "not_allowed"}, {"directory", directory}});
+    if (why == EACCES)
         return fail(
             ErrorCode::ledger_unavailable,
             fmt::format("The ledger in {} belongs to another user. Ask as that user, or as root.", directory),

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/unseen.h"
 #include "base/utf8.h"
 
@@ -235,6 +236,18 @@ std::string heading_name(std::string_view name, const Style& style) {
     constexpr std::size_t kVerdict = 40;
     return style.width == 0 ? printable(name)
                             : clipped(name, std::max(style.width, kVerdict + kNarrowestColumn) - kVerdict);
+}
+
+std::string shell_quoted(std::string_view text) {
+    return printable(base::shell_quoted(text));
+}
+
+std::string shell_word(std::string_view text) {
+    const bool plain = !text.empty() && text.front() != '-' && std::ranges::all_of(text, [](unsigned char c) {
+        return c < 0x80 && (std::isalnum(c) != 0 || std::string_view("-_./:@,+").find(static_cast<char>(c)) !=
+                                                        std::string_view::npos);
+    });
+    return plain ? std::string(text) : shell_quoted(text);
 }
 
 std::string command_hint(const std::vector<std::string>& words, const Style& style) {

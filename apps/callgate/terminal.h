@@ -107,6 +107,12 @@ std::string indented(std::string_view text, std::size_t indent, const Style& sty
 /// A name at the head of an answer, with room for a verdict of 40 columns behind it.
 std::string heading_name(std::string_view name, const Style& style);
 
+/// For a command line that is to be copied: a word of a shell, in quotes, printable.
+std::string shell_quoted(std::string_view text);
+
+/// The same, in quotes only where it needs them.
+std::string shell_word(std::string_view text);
+
 /// A command line to be copied: where it does not fit, it goes on behind a backslash. `words` are quoted
 /// already where they need it.
 std::string command_hint(const std::vector<std::string>& words, const Style& style);

@@ -150,5 +150,13 @@ RC_GTEST_PROP(Terminal, PrintableTextIsValidUtf8WithoutControlCharacters, (const
     RC_ASSERT(printable(shown) == shown);
 }
 
+TEST(Terminal, WhatIsToBeCopiedIsOneWordOfAShell) {
+    EXPECT_EQ(shell_quoted("/a b/it's"), R"('/a b/it'\''s')");
+    EXPECT_EQ(shell_word("user:ada@example.org"), "user:ada@example.org");
+    EXPECT_EQ(shell_word("-x"), "'-x'");
+    EXPECT_EQ(shell_word("$(id)"), "'$(id)'");
+    EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace callgate::cli

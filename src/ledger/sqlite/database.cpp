@@ -29,7 +29,8 @@ Explanation explain(int code, int system_error) {
     }
     if (code == SQLITE_CANTOPEN_SYMLINK) {
         return {"symbolic_link",
-                "The ledger's file is a symbolic link, which is not followed. Put the file itself there."};
+                "The ledger's file, or a directory on the way to it, is a symbolic link, which is not "
+                "followed. Put the file itself there, or name the directory that the link leads to."};
     }
     // SQLite says so of its file; of its log's index, a user's share or a new file it only says that it
     // failed.

@@ -14,6 +14,7 @@
 
 #include "base/failpoint.h"
 #include "base/mutex.h"
+#include "base/shell_word.h"
 #include "base/try.h"
 #include "os/files.h"
 #include "os/system_error.h"
@@ -80,8 +81,8 @@ Result<void> check_parent(os::FileOps& files, const std::string& directory) {
         return lock_refused(
             "not_private", directory,
             fmt::format("Others may write to '{}' and so put another directory in the place of "
-                        "the ledger's '{}'. Take that away: chmod go-w '{}'.",
-                        parent, directory, parent),
+                        "the ledger's '{}'. Take that away: chmod go-w {}",
+                        parent, directory, base::shell_quoted(parent)),
             {{"parent", parent}});
     }
     return {};
@@ -100,16 +101,16 @@ Result<void> check_directory(os::FileOps& files, const std::string& directory) {
             "not_private", directory,
             fmt::format("The ledger's directory '{}' belongs to {}, and this process runs as {}. "
                         "Run it as that user, or name a directory of your own. To take this one "
-                        "over with all that is in it: chown -R {}.",
-                        directory, name_of(info->owner), name_of(::geteuid()), ::geteuid()),
+                        "over with all that is in it: chown -R {} {}",
+                        directory, name_of(info->owner), name_of(::geteuid()), ::geteuid(),
+                        base::shell_quoted(directory)),
             {{"owner", info->owner}});
     }
     if ((info->permissions & 0022) != 0) {
         return lock_refused(
             "not_private", directory,
-            fmt::format("Others may write to the ledger's directory '{}'. Take that away: chmod "
-                        "go-w, or better chmod 700.",
-                        directory));
+            fmt::format("Others may write to the ledger's directory '{}'. Take that away: chmod 700 {}",
+                        directory, base::shell_quoted(directory)));
     }
     CALLGATE_TRY(check_parent(files, directory));
     struct ::statfs about{};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/try.h"
 #include "ledger/audit/anchor.h"
 #include "ledger/audit/proof.h"
@@ -84,11 +85,12 @@ Error refusal_of(const Past& past, const PastQuestion& question) {
             ErrorCode::ledger_unavailable,
             fmt::format(
                 "The ledger in '{0}' {1}. If it was moved, and nobody uses another copy of it, say so: "
-                "callgate ledger restore --moved --ledger '{0}'. If it is an older copy, leave out "
+                "callgate ledger restore --moved --ledger {2}. If it is an older copy, leave out "
                 "--moved. Nothing was changed.",
                 question.ledger_directory,
                 past.mark ? "was in another directory when it was used last"
-                          : fmt::format("has no mark any more in '{}'", question.mark_directory)),
+                          : fmt::format("has no mark any more in '{}'", question.mark_directory),
+                base::shell_quoted(question.ledger_directory)),
             {{"reason", "moved"}, {"directory", question.ledger_directory}, {"events", past.end.events}});
     }
     const std::string found = past.seen > past.end.events
@@ -98,12 +100,14 @@ Error refusal_of(const Past& past, const PastQuestion& question) {
                                                 past.seen, past.seen_by, past.witness);
     return Error(
         ErrorCode::ledger_unavailable,
-        fmt::format("The ledger in '{0}' has lost what it once answered: {1}. An older copy was put in its "
-                    "place, or a part of its log is gone. Put the newest ledger.db and ledger.db-wal back. "
-                    "Where there are none, accept the loss: callgate ledger restore --ledger '{0}'{2}. "
-                    "Nothing was changed.",
-                    question.ledger_directory, found,
-                    question.anchor_file.empty() ? "" : fmt::format(" --anchor '{}'", question.anchor_file)),
+        fmt::format(
+            "The ledger in '{0}' has lost what it once answered: {1}. An older copy was put in its "
+            "place, or a part of its log is gone. Put the newest ledger.db and ledger.db-wal back. "
+            "Where there are none, accept the loss: callgate ledger restore --ledger {3}{2}. "
+            "Nothing was changed.",
+            question.ledger_directory, found,
+            question.anchor_file.empty() ? "" : " --anchor " + base::shell_quoted(question.anchor_file),
+            base::shell_quoted(question.ledger_directory)),
         {{"reason", "rolled_back"},
          {"directory", question.ledger_directory},
          {"events", past.end.events},
