@@ -122,13 +122,31 @@ std::string approval_text(const Value& approval, bool full, const Style& style) 
     return out;
 }
 
-std::string decision_text(const Value& approval, const Style& style) {
+std::string ResumeHint::text(const Style& style) const {
+    std::vector<std::string> words = {"callgate call --resume", call};
+    if (!ledger.empty()) words.push_back(ledger);
+    if (principal != kUsualPrincipal) words.push_back("--principal " + shell_word(principal));
+    for (const std::string& scope : scopes) words.push_back("--scope " + shell_word(scope));
+    if (!autonomy.empty() && autonomy != kUsualAutonomy)
+        words.push_back("--autonomy " + shell_word(autonomy));
+    return command_hint(words, style);
+}
+
+std::string decision_text(const Value& approval, const std::string& ledger, const Style& style) {
     const std::string state = text_at(approval, "state");
     const std::string name = style.bold(heading_name(tool_of(approval), style));
-    if (state == "approved")
+    if (state == "approved") {
+        ResumeHint hint{printable(text_at(approval, "call_id")),
+                        text_at(approval, "requester"),
+                        {},
+                        text_at(approval, "autonomy"),
+                        ledger};
+        for (const Value& scope : list_at(approval, "scopes"))
+            if (scope.is_string()) hint.scopes.emplace_back(scope.get_string());
         return fmt::format("{} {}: {}\n  It runs when the call is made again, or is resumed:\n",
                            style.green("✓"), name, style.green("approved")) +
-               command_hint({"callgate call --resume", printable(text_at(approval, "call_id"))}, style);
+               hint.text(style);
+    }
     if (state == "pending")
         return fmt::format("{} {}: your approval is recorded, {} are given\n", style.yellow("?"), name,
                            votes_cell(approval));

@@ -134,7 +134,7 @@ private:
             }
             const auto decided = run_.ask(request);
             if (!decided) return complain(decided.error());
-            run_.print(decision_text(value_at(*decided, "approval"), run_.style()));
+            run_.print(decision_text(value_at(*decided, "approval"), run_.same_ledger(), run_.style()));
             return true;
         }
     }

@@ -31,7 +31,7 @@ public:
 
     int go() {
         if (!options_.call.empty()) {
-            auto call = whole_id(run_, options_.call, IdOf::call);
+            auto call = id_for_option(run_, options_.call, IdOf::call, "--call");
             if (!call) return run_.give_up(call.error());
             options_.call = std::move(*call);
         }

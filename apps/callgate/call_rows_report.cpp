@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "event_calls.h"
 #include "ids.h"
 #include "operator_verb.h"
 #include "shown_value.h"
@@ -115,7 +116,18 @@ std::string resolve_hint(const std::string& call, const std::string& ledger, con
     return command_hint(words, style);
 }
 
-std::string call_text(const Value& shown, bool full, const Style& style) {
+std::string restored_hint(const std::string& ledger, const Style& style) {
+    std::vector<std::string> words = {"callgate ledger restore", "--accept-new-keys"};
+    if (!ledger.empty()) words.push_back(ledger);
+    words.emplace_back("--because '…'");
+    return indented(
+               "Nothing on record can be resolved for this key. Until that time is over no key that the "
+               "ledger does not know runs. Where you know that no key of the lost time comes again:",
+               2, style) +
+           command_hint(words, style);
+}
+
+std::string call_text(const Value& shown, bool full, const std::string& ledger, const Style& style) {
     const Value& call = value_at(shown, "call");
     const std::string state = text_at(call, "state");
     std::string out = fmt::format("{}: {}\n", style.bold(heading_name(tool_of(call), style)),
@@ -131,8 +143,9 @@ std::string call_text(const Value& shown, bool full, const Style& style) {
     add_fact(out, "approval", text_at(call, "approval_id"), style);
     add_fact(out, "call", text_at(call, "call_id"), style);
     add_fact(out, "asked as", text_at(shown, "asked_as"), style);
-    if (text_at(call, "recorded") == "events")
-        out += fact("", "Reads and refusals have no row of their own: this is from the audit.", style);
+    add_fact(out, "ran as", text_at(call, "runs_as"), style);
+    const bool from_events = text_at(call, "recorded") == "events";
+    if (from_events) out += fact("", "It has no row of its own: this is from the audit.", style);
     out += outcome_facts(value_at(call, "outcome"), style);
     if (const Value& arguments = value_at(call, "arguments"); !arguments.is_null())
         out += "  " + style.dim("arguments") + '\n' + to_text(arguments, full, 4, style);
@@ -140,9 +153,27 @@ std::string call_text(const Value& shown, bool full, const Style& style) {
         out += '\n' + attempts_table(attempts, style);
     if (const Array& events = list_at(call, "events"); !events.empty())
         out += '\n' + events_table(events, style);
-    if (state == "unknown")
+    if (state == "unknown" && !from_events)
         out += "\n  It may or may not have taken effect. When you have found out:\n" +
-               resolve_hint(printable(text_at(call, "call_id")), "", style);
+               resolve_hint(printable(text_at(call, "call_id")), ledger, style);
+    if (repeats_an_unknown(call)) {
+        const Value& earlier = value_at(shown, "earlier");
+        const std::string id = printable(text_at(earlier, "call_id"));
+        out += '\n';
+        if (earlier.is_null()) {
+            out += indented("This call did not run.", 2, style) + restored_hint(ledger, style);
+        } else if (text_at(earlier, "state") == "unknown") {
+            out +=
+                indented(
+                    "This call did not run: an earlier one may have taken effect. When you have found out:",
+                    2, style) +
+                resolve_hint(id, ledger, style);
+        } else {
+            out += indented(fmt::format("This call did not run. The earlier one, {}, is {} by now.", id,
+                                        printable(text_at(earlier, "state"))),
+                            2, style);
+        }
+    }
     return out;
 }
 

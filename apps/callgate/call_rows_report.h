@@ -16,11 +16,15 @@ namespace callgate::cli {
 /// The table, and how to see more where there is more.
 std::string calls_table(const Value& page, const Style& style);
 
-/// Everything about one call: {call, asked_as}. `full`: long texts whole.
-std::string call_text(const Value& shown, bool full, const Style& style);
+/// Everything about one call: {call, asked_as, earlier}. `full`: long texts whole. `ledger`: the option that
+/// names the ledger, for what is to be copied, or "".
+std::string call_text(const Value& shown, bool full, const std::string& ledger, const Style& style);
 
-/// The command that says what became of an unknown call. `ledger`: the option that names the ledger, or "".
+/// The command that says what became of an unknown call.
 std::string resolve_hint(const std::string& call, const std::string& ledger, const Style& style);
+
+/// What holds a key that a restored ledger does not know, and the command that ends it.
+std::string restored_hint(const std::string& ledger, const Style& style);
 
 /// Audit events as a table: number, time, type, who, detail.
 std::string events_table(const Array& events, const Style& style);

@@ -9,28 +9,45 @@ namespace {
 
 constexpr std::int64_t kEventsAtOnce = 1'000;
 
+// How a call ended, by the event that says so.
+std::string end_state(const Value& event) {
+    const std::string type = text_at(event, "type");
+    const std::string code = text_at(event, "error_code");
+    const bool ran = number_at(event, "attempt") != 0;
+    if (type == "tool_call.succeeded" || type == "tool_call.deduped") return "succeeded";
+    if (type == "tool_call.cancelled" || code == "tool.cancelled") return "cancelled";
+    if (type == "tool_call.unknown") return ran ? "unknown" : "refused";
+    if (type == "gate.preview") return "previewed";
+    if (type == "gate.required") return "waiting";
+    if (code == "tool.timeout") return "timed_out";
+    return ran ? "failed" : "refused";
+}
+
 // What the call came to, by its last event that says so.
 std::string state_of(const Array& events) {
     std::string state = "unknown";
     for (const Value& event : events) {
         const std::string type = text_at(event, "type");
-        if (type == "tool_call.succeeded" || type == "tool_call.deduped") {
-            state = "succeeded";
-        } else if (type == "tool_call.failed") {
-            state = number_at(event, "attempt") == 0 ? "refused" : "failed";
-        } else if (type == "tool_call.cancelled") {
-            state = "cancelled";
+        if (text_at(event, "stage") == "settle") {
+            state = end_state(event);
+        } else if (type == "tool_call.attempted" || type == "gate.allowed") {
+            state = "dispatched";
         } else if (type == "tool_call.unknown") {
             state = "unknown";
-        } else if (type == "tool_call.attempted") {
-            state = "dispatched";
+        } else if (type == "tool_call.gap") {
+            state = "not_applied";
+        } else if (type == "tool_call.resolved") {
+            state = text_at(event, "detail").starts_with("not ") ? "not_applied" : "succeeded";
         } else if (type == "gate.required") {
             state = "waiting";
         } else if (type == "gate.preview") {
             state = "previewed";
-        } else if (type == "tool_call.denied" || type == "gate.denied" || type == "gate.hard_blocked" ||
-                   type == "gate.storm_block") {
+        } else if (type == "gate.denied") {
             state = "refused";
+        } else if (type == "approval.revoked") {
+            state = "revoked";
+        } else if (type == "approval.superseded") {
+            state = "superseded";
         }
     }
     return state;
@@ -56,9 +73,54 @@ Object call_from_events(const Array& events) {
             {"idempotency_key", ""},
             {"attempts", attempts},
             {"approval_id", first("approval_id")},
+            {"fingerprint", first("request_hash")},
+            {"error_code", events.empty() ? std::string() : text_at(events.back(), "error_code")},
             {"created_at", first("timestamp")},
             {"ended_at", events.empty() ? std::string() : text_at(events.back(), "timestamp")},
             {"recorded", "events"}};
+}
+
+void say_what_became(OperatorRun& run, Object& call) {
+    const Value shown(call);
+    const std::string id = text_at(shown, "approval_id");
+    if (text_at(shown, "state") != "waiting" || id.empty()) return;
+    const auto found = run.ask({{"verb", "approvals.show"}, {"id", id}});
+    // An approval is kept for longer than anybody may use it.
+    if (!found) {
+        if (text_at(found.error().details, "reason") == "not_found") call["state"] = "expired";
+        return;
+    }
+    const Value& approval = value_at(*found, "approval");
+    std::string state = text_at(approval, "state");
+    if (state == "pending") return;
+    if (state == "denied") state = "refused";
+    if (state == "consumed") {
+        state = "resumed";
+        call["runs_as"] = text_at(approval, "consumed_by");
+    }
+    call["state"] = state;
+}
+
+bool repeats_an_unknown(const Value& call) {
+    return text_at(call, "recorded") == "events" && text_at(call, "state") == "refused" &&
+           text_at(call, "error_code") == "call.outcome_unknown";
+}
+
+std::optional<Value> earlier_call(OperatorRun& run, const Value& call, const Array& events) {
+    const std::string said = events.empty() ? std::string() : text_at(events.back(), "detail");
+    const auto page = run.ask({{"verb", "calls.list"}, {"tool", text_at(call, "tool")}, {"limit", 1'000}});
+    if (!page) return std::nullopt;
+    std::optional<Value> same_request;
+    for (const Value& row : list_at(*page, "calls")) {
+        if (text_at(row, "fingerprint") != text_at(call, "fingerprint")) continue;
+        // The same request under several keys: the event names the one that it is about.
+        if (text_at(row, "principal") == text_at(call, "principal") &&
+            text_at(row, "tenant") == text_at(call, "tenant") &&
+            said.find('\'' + text_at(row, "idempotency_key") + '\'') != std::string::npos)
+            return row;
+        if (!same_request && text_at(row, "state") == "unknown") same_request = row;
+    }
+    return same_request;
 }
 
 bool EventCalls::read_back(std::uint64_t events) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,21 @@
 namespace callgate::cli {
 
 /// What the events of one call, oldest first, say of it: {call_id, state, tool, action, principal, effect:
-/// "", attempts, created_at, ended_at, idempotency_key: "", recorded: "events"}. `state` is that of a
-/// recorded call, or refused, previewed, waiting.
+/// "", attempts, approval_id, fingerprint, error_code, created_at, ended_at, idempotency_key: "", recorded:
+/// "events"}. `state` is that of a recorded call, or refused, timed_out, previewed, waiting, revoked,
+/// superseded.
 Object call_from_events(const Array& events);
+
+/// Of a call that waited for an approval: what became of it, as `state` (waiting, approved, refused, expired,
+/// revoked, superseded, resumed) and, where another call used the approval, `runs_as`. Other calls are left
+/// as they are.
+void say_what_became(OperatorRun& run, Object& call);
+
+/// The call did not run because nobody knows what became of an earlier one with its key.
+bool repeats_an_unknown(const Value& call);
+/// That earlier call, as it is on record now; nothing where it is not, as after a restore. `events` are those
+/// of `call`.
+std::optional<Value> earlier_call(OperatorRun& run, const Value& call, const Array& events);
 
 class EventCalls {
 public:

@@ -144,4 +144,16 @@ Result<std::string> whole_id(OperatorRun& run, const std::string& given, IdOf wh
     return search.the_one(given, kind);
 }
 
+Result<std::string> id_for_option(OperatorRun& run, const std::string& given, IdOf what,
+                                  std::string_view option) {
+    auto id = whole_id(run, given, what);
+    if (!id && text_at(id.error().details, "reason") == "not_found")
+        return fail(ErrorCode::config_error, fmt::format("{}: {}", option, id.error().message),
+                    std::move(id.error().details));
+    if (id && !base::parse_uuid(*id))
+        return fail(ErrorCode::config_error, fmt::format("{}: '{}' is no id.", option, given),
+                    {{"reason", "usage"}, {"id", given}});
+    return id;
+}
+
 }  // namespace callgate::cli

@@ -38,4 +38,9 @@ enum class IdOf : std::uint8_t { approval, call };
 /// config_error {reason: short_id | ambiguous_id, candidates}, denied {reason: not_found}.
 Result<std::string> whole_id(OperatorRun& run, const std::string& given, IdOf what);
 
+/// The same for the value of an option: one that fits nothing is wrong usage, config_error {reason: not_found
+/// | usage}, and no answer about something that is asked for.
+Result<std::string> id_for_option(OperatorRun& run, const std::string& given, IdOf what,
+                                  std::string_view option);
+
 }  // namespace callgate::cli

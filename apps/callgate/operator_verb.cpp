@@ -80,6 +80,10 @@ void add_list_options(Verb& listing, ListLine& line, Completes before) {
     listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
 }
 
+std::string ledger_option(const std::string& ledger) {
+    return ledger.empty() ? ledger : "--ledger " + shell_quoted(ledger);
+}
+
 OperatorRun::OperatorRun(const OperatorLine& line, const Console& console)
     : line_(line),
       console_(console),

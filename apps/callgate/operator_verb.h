@@ -45,6 +45,9 @@ void add_operator_options(Verb& verb, OperatorLine& line, std::string_view json 
 /// id of what is listed.
 void add_list_options(Verb& listing, ListLine& line, Completes before);
 
+/// "--ledger 'DIR'", for a command line that is to be copied; "" where none was given.
+std::string ledger_option(const std::string& ledger);
+
 /// One run of an operators' verb.
 class OperatorRun {
 public:
@@ -77,6 +80,8 @@ public:
 
     /// Where the ledger is.
     Result<std::string> directory() const { return ledger_directory(line_.ledger); }
+    /// For a command line that is to be copied: the option that names the ledger, or "".
+    std::string same_ledger() const { return ledger_option(line_.ledger); }
     bool json() const noexcept { return line_.json; }
     const Console& console() const noexcept { return console_; }
     const Style& style() const noexcept { return style_; }

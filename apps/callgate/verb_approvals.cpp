@@ -35,9 +35,8 @@ int list(const ApprovalsLine& line, const Console& console) {
     Object request{{"verb", "approvals.list"}, {"limit", line.limit}};
     if (!state.empty()) request["state"] = state;
     if (!line.before.empty()) {
-        const auto before = whole_id(run, line.before, IdOf::approval);
+        const auto before = id_for_option(run, line.before, IdOf::approval, "--before");
         if (!before) return run.give_up(before.error());
-        if (const auto id = base::parse_uuid(*before); !id) return run.give_up(id.error());
         request["before"] = *before;
     }
     const auto page = run.ask(request);
@@ -99,7 +98,8 @@ int decide(const ApprovalsLine& line, const Console& console, std::string_view w
     }
     const auto decided = run.ask(request);
     if (!decided) return run.give_up(decided.error());
-    if (!run.print_json(*decided)) run.print(decision_text(value_at(*decided, "approval"), run.style()));
+    if (!run.print_json(*decided))
+        run.print(decision_text(value_at(*decided, "approval"), run.same_ledger(), run.style()));
     return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include <callgate/runtime.h>
 
+#include "approval_report.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/try.h"
@@ -55,9 +56,9 @@ struct CallLine {
     std::string resume;
     std::string ledger;
     std::optional<std::uint32_t> timeout_ms;
-    std::string autonomy = "A2";
+    std::string autonomy{kUsualAutonomy};
     std::vector<std::string> scopes;
-    std::string principal = "local";
+    std::string principal{kUsualPrincipal};
     std::vector<std::string> approvers;
     bool json = false;
     bool trace = false;
@@ -75,7 +76,12 @@ public:
 
     int run() {
         if (auto ready = read_arguments(); !ready) return unusable(ready.error());
-        if (auto found = find_resumed(); !found) return unusable(found.error());
+        if (auto found = find_resumed(); !found) {
+            // As with a whole id that there is none of.
+            const bool none = text_at(found.error().details, "reason") == "not_found";
+            const int code = unusable(found.error());
+            return none ? static_cast<int>(CallExit::refused) : code;
+        }
         const Interrupt interrupt;
         auto runtime = open(interrupt);
         if (!runtime) return unusable(runtime.error());
@@ -256,10 +262,17 @@ private:
         if (!durable_) return "  Add --approve-as NAME, where NAME is another person.\n";
         const std::string ledger = same_ledger();
         std::vector<std::string> approve = {"callgate approvals approve", approval.id};
-        std::vector<std::string> resume = {"callgate call --resume", outcome.call_id()};
-        for (auto* const words : {&approve, &resume})
-            if (!ledger.empty()) words->push_back(ledger);
-        return command_hint(approve, style_) + command_hint(resume, style_);
+        if (!ledger.empty()) approve.push_back(ledger);
+        const ResumeHint resume{std::string(outcome.call_id()), line_.principal, line_.scopes, line_.autonomy,
+                                ledger};
+        return command_hint(approve, style_) + resume.text(style_);
+    }
+
+    // No call that is on record is what holds the key: there is none to resolve.
+    static bool held_by_restore(const Outcome& outcome) {
+        if (outcome.error() == nullptr) return false;
+        const Value details(outcome.error()->details);
+        return text_at(details, "reason") == "restored" && text_at(details, "call_id").empty();
     }
 
     // Where an earlier call with its key is the one that nobody knows of, that one.
@@ -269,13 +282,7 @@ private:
         return other.empty() ? std::string(outcome.call_id()) : printable(other);
     }
 
-    // For a command line that is to be copied.
-    std::string same_ledger() const {
-        if (line_.ledger.empty()) return {};
-        std::string quoted;
-        for (const char c : line_.ledger) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        return printable(fmt::format("--ledger '{}'", quoted));
-    }
+    std::string same_ledger() const { return ledger_option(line_.ledger); }
 
     // Yes or no; nothing: the person went away, or Ctrl-C came.
     std::optional<bool> ask(const Interrupt& interrupt) const {
@@ -332,7 +339,9 @@ private:
                 excerpt = excerpt_of(text_, *outcome.error());
             console_.err << to_text(outcome, excerpt, style_);
             if (durable_ && outcome.state() == State::unknown)
-                console_.err << resolve_hint(unresolved_call(outcome), same_ledger(), style_);
+                console_.err << (held_by_restore(outcome)
+                                     ? restored_hint(same_ledger(), style_)
+                                     : resolve_hint(unresolved_call(outcome), same_ledger(), style_));
             console_.err << std::flush;
         }
         if (!outcome.ok()) return;
@@ -401,7 +410,7 @@ void add_call(Verb& program, const Console& console) {
     verb.exits(0, "it succeeded")
         .exits(1, "it failed, ran out of time or was called off")
         .exits(2, "wrong usage, or the ledger cannot be had: another process owns it")
-        .exits(3, "refused: no such tool, scope, arguments, policy, limits; previewed")
+        .exits(3, "refused: no such tool, no call to resume, scope, arguments, policy, limits; previewed")
         .exits(4, "needs approval")
         .exits(5, "the outcome is unknown: it may have taken effect");
     verb.example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")

@@ -285,12 +285,93 @@ TEST(VerbCall, WhereAnEarlierCallWithTheKeyIsUnknownItIsThatOneThatCanBeResolved
     EXPECT_EQ(told(again), first);
 }
 
+Ran on_ledger(std::vector<std::string> arguments, const std::string& ledger) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const Console console{out, err, {}, {}};
+    arguments.insert(arguments.end(), {"--ledger", ledger});
+    const int exit_code = run_program(arguments, console);
+    return {exit_code, out.str(), err.str()};
+}
+
+TEST(VerbCall, ARepeatOfAnUnknownCallLeadsToTheOneThatCanBeResolved) {
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("ledger");
+    const std::vector<std::string> asked{"fail",  R"({"how": "lost"})", "--key", "k", "--ledger", ledger,
+                                         "--json"};
+    const std::string first(run(asked).answer().at("call_id").as_string());
+    run({"fail", R"({"how": "lost"})", "--key", "other", "--ledger", ledger});
+    const std::string second(run(asked).answer().at("call_id").as_string());
+    const Ran shown = on_ledger({"calls", "show", second}, ledger);
+    EXPECT_THAT(shown.out, HasSubstr("fail: refused"));
+    EXPECT_THAT(shown.out, HasSubstr("callgate calls resolve " + first));
+    EXPECT_THAT(shown.out, Not(HasSubstr("calls resolve " + second)));
+    const auto resolve = [&](const std::string& id) {
+        return on_ledger({"calls", "resolve", id, "--not-applied", "--evidence", "x", "--yes"}, ledger);
+    };
+    const Ran refused = resolve(second);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr(first));
+    EXPECT_EQ(resolve(first).exit_code, 0);
+    EXPECT_THAT(on_ledger({"calls", "show", second}, ledger).out, HasSubstr(first + ", is not_applied"));
+}
+
+TEST(VerbCall, AKeyThatARestoreHoldsComesWithWhatEndsThat) {
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("ledger");
+    const std::vector<std::string> held{"add", R"({"a": 7, "b": 2})", "--key", "q", "--ledger", ledger};
+    EXPECT_EQ(run({"add", R"({"a": 1, "b": 2})", "--key", "k", "--ledger", ledger}).exit_code, 0);
+    ASSERT_EQ(on_ledger({"ledger", "restore", "--anyway", "--yes"}, ledger).exit_code, 0);
+    const Ran ran = run(held);
+    EXPECT_EQ(ran.exit_code, 5);
+    EXPECT_THAT(ran.err, Not(HasSubstr("calls resolve")));
+    EXPECT_THAT(ran.err, HasSubstr("It is held until 2"));
+    EXPECT_THAT(ran.err,
+                HasSubstr("callgate ledger restore --accept-new-keys --ledger '" + ledger + "' --because"));
+    auto as_json = held;
+    as_json.emplace_back("--json");
+    const std::string call(run(as_json).answer().at("call_id").as_string());
+    const Ran shown = on_ledger({"calls", "show", call}, ledger);
+    EXPECT_THAT(shown.out, HasSubstr("add: refused"));
+    EXPECT_THAT(shown.out, HasSubstr("callgate ledger restore --accept-new-keys"));
+    EXPECT_THAT(shown.out, Not(HasSubstr("calls resolve")));
+    ASSERT_EQ(
+        on_ledger({"ledger", "restore", "--accept-new-keys", "--because", "x", "--yes"}, ledger).exit_code,
+        0);
+    EXPECT_EQ(run(held).exit_code, 0) << "the hint holds";
+}
+
+TEST(VerbCall, TheWayToResumeIsThatOfWhoAskedWithWhatTheyWereGranted) {
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("it's");
+    const Ran asked = run({"send_mail", kMail, "--principal", "ann lee", "--scope", "notes", "--scope", "a b",
+                           "--autonomy", "A1", "--ledger", ledger});
+    ASSERT_EQ(asked.exit_code, 4);
+    const std::string rest = " --ledger '" + dir.file("it'\\''s") +
+                             "' --principal 'ann lee' --scope 'a b' --scope notes --autonomy A1\n";
+    const auto way = [](const std::string& text) {
+        const std::size_t at = text.find("callgate call --resume ");
+        return at == std::string::npos ? std::string() : text.substr(at + 59);
+    };
+    const Value one = on_ledger({"approvals", "list", "--json"}, ledger).answer().at("approvals").at(0);
+    const Ran approved = on_ledger({"approvals", "approve", std::string(one.at("id").as_string()), "--yes",
+                                    "--digest", std::string(one.at("digest").as_string())},
+                                   ledger);
+    EXPECT_EQ(way(approved.out), rest) << approved.err;
+    EXPECT_THAT(asked.err, HasSubstr("--principal 'ann lee' --scope notes --scope 'a b' --autonomy A1\n"));
+}
+
 TEST(VerbCall, NeedsANameOrACallToResume) {
     EXPECT_EQ(run({}).exit_code, 2);
     EXPECT_EQ(run({"add", "{}", "--resume", "x"}).exit_code, 2);
     const Ran none = run({"--resume", "01975f2e-7c1a-7000-8000-0123456789ab"});
     EXPECT_EQ(none.exit_code, 3);
     EXPECT_THAT(none.err, HasSubstr("No call of yours with this id waits for an approval."));
+    const os::ScratchDir dir;
+    const std::string ledger = dir.file("ledger");
+    EXPECT_EQ(run({"add", R"({"a": 1, "b": 2})", "--ledger", ledger}).exit_code, 0);
+    for (const std::string id : {"dead", "zzzz", "01975f2e-7c1a-7000-8000-0123456789ab"})
+        EXPECT_EQ(run({"--resume", id, "--ledger", ledger}).exit_code, 3) << id;
 }
 
 TEST(VerbCall, TheTraceShowsEachStage) {

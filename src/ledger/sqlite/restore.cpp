@@ -16,6 +16,7 @@
 #include "ledger/own_events.h"
 #include "ledger/sqlite/columns.h"
 #include "ledger/sqlite/engine.h"
+#include "tool/iso_time.h"
 
 namespace callgate::ledger {
 
@@ -258,10 +259,15 @@ Result<std::optional<Error>> lost_in_gap(const Tables& tables, CallTable& calls,
         }
     }
     if (gap.until == base::WallTime() || gap.until <= tables.time().lived()) return std::nullopt;
+    // By the wall clock as it is: the gap itself is over when the ledger has lived through it.
+    const std::string until = iso_utc(tables.time().wall() + (gap.until - tables.time().lived()));
     return held("The ledger was restored, and the idempotency key '" + key +
-                    "' may have been used in the time that was lost: the call may have taken effect. An "
-                    "operator lets keys in that are not known: callgate ledger restore --accept-new-keys.",
-                {});
+                    "' may have been used in the time that was lost: the call may have taken effect. It is "
+                    "held until " +
+                    until.substr(0, 10) + ' ' + until.substr(11, 5) + " UTC" +
+                    ", or until an operator lets keys in that are not known: callgate ledger restore "
+                    "--accept-new-keys.",
+                {{"held_until", until}});
 }
 
 Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest& order,
