@@ -225,7 +225,7 @@ void add_audit(Verb& program, const Console& console) {
         .option("--to", "DIR", "where the segments go: by default segments/ in the ledger's directory",
                 given.archive.directory)
         .completed_by(Completes::directory);
-    archiving.option("--keep", "N", "leave the last N events in the ledger: 0 by default",
+    archiving.option("--keep", "N", "leave the last N events, as they are now, in the ledger: 0 by default",
                      given.archive.keep);
     archiving
         .option("--older-than", "DAYS", "archive only events that are older", given.archive.older_than_days)
@@ -233,7 +233,9 @@ void add_audit(Verb& program, const Console& console) {
     archiving.option("--at-least", "N", "do nothing for fewer events: rotate by size", given.archive.at_least)
         .positive();
     archiving
-        .option("--max-events", "N", "events in one segment at most: 1000000 by default",
+        .option("--max-events", "N",
+                "events in one segment at most: 1000000 by default; too few to reach the next checkpoint are "
+                "refused",
                 given.archive.max_events)
         .positive();
     archiving.flag("--yes", "do not ask", given.archive.yes);

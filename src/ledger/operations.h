@@ -70,7 +70,7 @@ struct AuditSelection {
 struct ArchiveRequest {
     std::string directory;                 ///< where the segments go; "": segments/ in the ledger's
     std::string by;                        ///< who asked
-    std::uint64_t keep_events = 0;         ///< the last so many stay
+    std::uint64_t keep_events = 0;         ///< the last so many stay, as they are when it begins
     std::uint64_t at_least = 1;            ///< nothing is done for fewer
     std::uint64_t max_events = 1'000'000;  ///< in one segment
     std::optional<std::chrono::seconds> older_than;

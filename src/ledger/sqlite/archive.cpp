@@ -169,6 +169,21 @@ Result<std::optional<Boundary>> boundary(Database& database, std::uint64_t least
     return Boundary{static_cast<std::uint64_t>(query.integer(0)), std::string(query.text(1))};
 }
 
+/// How many events the first checkpoint behind event `before` has; 0: there is none.
+Result<std::uint64_t> next_checkpoint(Database& database, std::uint64_t before) {
+    CALLGATE_TRY_ASSIGN(auto query, database.prepare("SELECT min(size) FROM checkpoints WHERE size > ?1"));
+    CALLGATE_TRY_ASSIGN(auto found, query.bind(1, static_cast<std::int64_t>(before)).step());
+    return found ? static_cast<std::uint64_t>(query.integer(0)) : 0;
+}
+
+tl::unexpected<Error> too_small_segments(std::uint64_t before, std::uint64_t next) {
+    return fail(ErrorCode::config_error,
+                fmt::format("Nothing more was archived: a segment ends with a checkpoint, and the first one "
+                            "behind event {} is of event {}. Allow {} events in a segment.",
+                            before, next, next - before),
+                {{"reason", "no_checkpoint"}, {"max_events", next - before}});
+}
+
 constexpr std::chrono::seconds kAnchorWait{10};
 
 }  // namespace
@@ -206,10 +221,12 @@ Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const 
         return unwritable(std::move(made.error()), directory);
     Array segments;
     std::uint64_t archived = 0;
-    const std::uint64_t end = engine_->recorded.load();  // or it would run after its own events
-    for (std::uint64_t last = 0; last < end;) {
-        if (progress && !progress(archived, end)) return archive_called_off();
-        CALLGATE_TRY_ASSIGN(auto segment, archive_one(request, directory, progress));
+    // What there was when it began: or it would run after its own events, and they would count as kept.
+    const std::uint64_t end = engine_->recorded.load();
+    const std::uint64_t up_to = end - std::min(end, request.keep_events);
+    for (std::uint64_t last = 0; last < up_to;) {
+        if (progress && !progress(archived, up_to)) return archive_called_off();
+        CALLGATE_TRY_ASSIGN(auto segment, archive_one(request, up_to, directory, progress));
         if (!segment) break;
         last = segment->last;
         archived += segment->last - segment->first + 1;
@@ -221,23 +238,28 @@ Result<Object> SqliteLedger::archive_audit(const ArchiveRequest& request, const 
 
 // One segment, or nothing where there is nothing more to archive.
 Result<std::optional<SegmentRow>> SqliteLedger::archive_one(const ArchiveRequest& request,
-                                                            const std::string& directory,
+                                                            std::uint64_t up_to, const std::string& directory,
                                                             const WorkProgress& progress) {
     CALLGATE_TRY_ASSIGN(auto connection, engine_->open_reader());
     CALLGATE_TRY_ASSIGN(auto made, SqliteAuditReader::make(std::move(connection), *engine_->key));
     SqliteAuditReader& reader = *made;
     reader.keep_sealed();
-    CALLGATE_TRY_ASSIGN(const auto size, reader.size());
     const std::uint64_t before = reader.archived_events();
-    std::uint64_t most = size - std::min(size, request.keep_events);
-    most = std::min(most, before + std::max<std::uint64_t>(request.max_events, 1));
+    std::uint64_t most = up_to;
     if (request.older_than && most > before) {
         CALLGATE_TRY_ASSIGN(auto older,
                             last_older(reader, before, most, engine_->time->wall() - *request.older_than));
         most = older;
     }
-    CALLGATE_TRY_ASSIGN(auto end, boundary(reader.database(), before, most));
-    if (!end || end->size - before < request.at_least) return std::nullopt;
+    const std::uint64_t allowed = std::max<std::uint64_t>(request.max_events, 1);
+    const std::uint64_t in_one = before < most ? before + std::min(most - before, allowed) : most;
+    CALLGATE_TRY_ASSIGN(auto end, boundary(reader.database(), before, in_one));
+    if (!end) {
+        CALLGATE_TRY_ASSIGN(const auto next, next_checkpoint(reader.database(), before));
+        if (next == 0 || next > most || next - before < request.at_least) return std::nullopt;
+        return too_small_segments(before, next);
+    }
+    if (end->size - before < request.at_least) return std::nullopt;
 
     SegmentRow segment;
     segment.first = before + 1;

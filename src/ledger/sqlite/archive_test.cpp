@@ -276,6 +276,45 @@ TEST(AuditArchive, WhatAnotherPastHasArchivedIsNotReplaced) {
     EXPECT_FALSE(verify_all(durable, files).fault);
 }
 
+// Each segment is an event of its own, which is none of the last that there were.
+TEST(AuditArchive, WhatStaysAreTheLastEventsAsTheyWereWhenItBegan) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    for (std::uint64_t call = 1; call <= 6; ++call) {
+        make_calls(durable, call, call);
+        ASSERT_TRUE(durable.ledger->checkpoint());
+    }
+    const std::uint64_t before = durable.ledger->audit_count();
+    const Object report = archive(durable, [](ArchiveRequest& request) {
+        request.keep_events = 5;
+        request.max_events = 3;
+    });
+    EXPECT_GE(report.at("segments").as_array().size(), 3u);
+    EXPECT_LE(report.at("archived").to_number<std::uint64_t>(), before - 5);
+    for (const Value& one : report.at("segments").as_array())
+        EXPECT_LE(one.at("last").to_number<int>() - one.at("first").to_number<int>(), 2);
+    EXPECT_EQ(
+        archive(durable, [&](ArchiveRequest& request) { request.keep_events = before * 2; }).at("archived"),
+        0);
+    EXPECT_FALSE(verify_all(durable, files_in(report)).fault);
+}
+
+TEST(AuditArchive, SegmentsThatWouldBeSmallerThanFromCheckpointToCheckpointAreRefused) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    make_calls(durable, 1, 3);
+    ArchiveRequest request;
+    request.max_events = 1;
+    const auto refused = durable.ledger->archive_audit(request, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().details.at("reason"), "no_checkpoint");
+    request.max_events = refused.error().details.at("max_events").to_number<std::uint64_t>();
+    EXPECT_TRUE(durable.ledger->archive_audit(request, {}));
+    request.max_events = 1;
+    request.keep_events = durable.ledger->audit_count();
+    EXPECT_TRUE(durable.ledger->archive_audit(request, {})) << "there is nothing to archive";
+}
+
 // Each segment is an event itself: on a disk that is slow enough it would never end.
 TEST(AuditArchive, DoesNotRunAfterItsOwnEvents) {
     DurableLedger durable;

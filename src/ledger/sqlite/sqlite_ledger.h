@@ -170,8 +170,8 @@ public:
 
 private:
     explicit SqliteLedger(std::unique_ptr<Engine> engine);
-    Result<std::optional<SegmentRow>> archive_one(const ArchiveRequest& request, const std::string& directory,
-                                                  const WorkProgress& progress);
+    Result<std::optional<SegmentRow>> archive_one(const ArchiveRequest& request, std::uint64_t up_to,
+                                                  const std::string& directory, const WorkProgress& progress);
     Result<void> anchor_before_archiving(const SegmentRow& segment, const std::string& chain_id);
     Result<void> write_segment(SqliteAuditReader& reader, SegmentRow& segment, const WorkProgress& progress);
     Result<std::int64_t> tidy_archived(const WorkProgress& progress);
