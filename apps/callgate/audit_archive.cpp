@@ -29,7 +29,12 @@ bool agreed(OperatorRun& run, bool yes, std::string_view question, std::optional
 
 std::string erased_text(OperatorRun& run, std::int64_t erased) {
     if (erased == 0) return "Nothing is erased: there is no payload of this call.\n";
-    return fmt::format("{} {} payloads are erased\n", run.style().green("✓"), erased);
+    return fmt::format("{} {} erased from the log\n", run.style().green("✓"),
+                       erased == 1 ? "1 payload is" : fmt::format("{} payloads are", erased)) +
+           indented(
+               "What the ledger keeps of the call for a while stays until it is due: its outcome, and its "
+               "approvals with their arguments and reasons.",
+               2, run.style());
 }
 
 }  // namespace
@@ -51,8 +56,10 @@ int archive_log(OperatorRun& run, const ArchiveLine& line) {
     if (!answer) return run.give_up(answer.error());
     if (run.print_json(*answer)) return 0;
     const std::int64_t archived = number_at(*answer, "archived");
-    run.print(archived == 0 ? fmt::format("{} there is nothing to archive\n", run.style().green("✓"))
-                            : fmt::format("{} {} events are archived\n", run.style().green("✓"), archived));
+    run.print(archived == 0
+                  ? fmt::format("{} there is nothing to archive\n", run.style().green("✓"))
+                  : fmt::format("{} {} archived\n", run.style().green("✓"),
+                                archived == 1 ? "1 event is" : fmt::format("{} events are", archived)));
     for (const Value& one : list_at(*answer, "segments"))
         run.print(indented(fmt::format("{} to {}: {}", number_at(one, "first"), number_at(one, "last"),
                                        printable(text_at(one, "file"))),
@@ -94,8 +101,11 @@ int erase_payloads(OperatorRun& run, const EraseLine& line) {
         const auto erased = ledger::erase_in_segment(files, line.segment, id->bytes);
         if (!erased) return run.give_up(erased.error());
         // That it was done is on the record of the ledger, whatever there was still in it.
-        const auto recorded = run.ask({{"verb", "audit.erase"}, {"call", *call}});
-        if (!recorded) return run.give_up(recorded.error());
+        if (*erased != 0) {
+            const auto recorded =
+                run.ask({{"verb", "audit.erase"}, {"call", *call}, {"in_segment", *erased}});
+            if (!recorded) return run.give_up(recorded.error());
+        }
         const Value answer{{"erased", *erased}, {"segment", line.segment}};
         if (!run.print_json(answer)) run.print(erased_text(run, static_cast<std::int64_t>(*erased)));
         return *erased == 0 ? kNo : 0;

@@ -269,9 +269,14 @@ void add_audit(Verb& program, const Console& console) {
     erasing.flag("--yes", "do not ask", given.erase.yes);
     add_operator_options(erasing, given);
     erasing.text(
-        "The log stays whole. Arguments, results and sentences are removed with their salts, so that nothing "
-        "can be guessed from what is left; who, which tool, when and how it ended stay. That it was done is "
-        "on the record.");
+        "The log stays whole. From the log, arguments, results and sentences are removed with their salts, "
+        "so "
+        "that nothing can be guessed from what is left; who, which tool, when and how it ended stay. That it "
+        "was done is on the record. What the ledger itself keeps of the call for a while stays: the outcome "
+        "that a repeated key is answered with, for a day (key_ttl), an unknown one until it is resolved, and "
+        "its approvals with arguments and reasons, for a day after they ended; callgate calls show and "
+        "callgate approvals show still show them. callgate ledger gc removes at once what is due. Copies "
+        "elsewhere, such as exports and backups, are not touched.");
     erasing.exits(0, "erased")
         .exits(1, "you said no, it is not your ledger, or there was nothing to erase")
         .exits(2, "wrong usage, no ledger, or a file that cannot be read");

@@ -53,9 +53,12 @@ TEST_P(VerbAudit, EraseSaysWhetherThereWasAnything) {
     const Ran erased = test.run({"audit", "erase", one, "--yes"});
     EXPECT_EQ(erased.exit_code, 0) << erased.err;
     EXPECT_THAT(erased.out, HasSubstr("payloads are erased"));
+    EXPECT_THAT(erased.out, HasSubstr("its approvals"));
+    const Value before = test.json({"audit", "tail", "-n", "1"});
     const Ran again = test.run({"audit", "erase", one, "--yes"});
     EXPECT_EQ(again.exit_code, kNo);
     EXPECT_THAT(again.out, HasSubstr("Nothing is erased"));
+    EXPECT_EQ(test.json({"audit", "tail", "-n", "1"}), before) << "what did not happen is not recorded";
 }
 
 TEST_P(VerbAudit, TailShowsTheLastEventsOldestFirst) {

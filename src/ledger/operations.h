@@ -109,8 +109,10 @@ public:
     virtual Result<std::unique_ptr<AuditReader>> read_audit() = 0;
     /// Signs a checkpoint of all that is on the record.
     virtual Result<std::string> checkpoint() = 0;
-    /// The texts that belong to an event go, and their salts; the chain stays whole. By call id.
-    virtual Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) = 0;
+    /// The texts that belong to an event go, and their salts; the chain stays whole. By call id. It is on the
+    /// record where something went, here or, as many as `in_segment`, from a segment.
+    virtual Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by,
+                                                 std::uint64_t in_segment = 0) = 0;
     virtual Result<Object> rotate_audit_key(std::string_view by) = 0;
     /// The log's beginning becomes segments: files that are verified before their events go from the ledger,
     /// whose file gets smaller. {"archived", "segments": […], "removed"}. audit_failure {reason: broken}

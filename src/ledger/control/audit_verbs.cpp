@@ -349,9 +349,11 @@ Result<Value> segments(VerbRequest& request) {
 
 Result<Value> erase(VerbRequest& request) {
     const std::string call = request.members.text("call");
+    const std::uint64_t in_segment = request.members.number_or("in_segment", 0, 0, kLastNumber);
     CALLGATE_TRY(request.members.done());
     CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(call));
-    CALLGATE_TRY_ASSIGN(const auto erased, request.operations.erase_payloads(id.bytes, request.user.name));
+    CALLGATE_TRY_ASSIGN(const auto erased,
+                        request.operations.erase_payloads(id.bytes, request.user.name, in_segment));
     CALLGATE_TRY_ASSIGN(const auto archived, request.operations.audit_segments());
     return Value{{"erased", erased}, {"archived", archived.at("archived")}};
 }

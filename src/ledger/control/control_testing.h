@@ -85,7 +85,9 @@ public:
         if (log) return MemoryAudit(*log).latest_checkpoint().value().value_or("");
         return fail(ErrorCode::ledger_unavailable, "This ledger keeps no chain.", {{"reason", "no_chain"}});
     }
-    Result<std::uint64_t> erase_payloads(const CallId&, std::string_view) override { return 0; }
+    Result<std::uint64_t> erase_payloads(const CallId&, std::string_view, std::uint64_t) override {
+        return 0;
+    }
     Result<Object> rotate_audit_key(std::string_view) override { return Object{}; }
     Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress&) override {
         return Object{{"archived", 0}, {"segments", Array{}}, {"by", request.by}};

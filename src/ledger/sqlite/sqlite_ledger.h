@@ -154,7 +154,8 @@ public:
     Result<std::vector<AuditEvent>> events(const AuditSelection& which) override;
     Result<std::unique_ptr<AuditReader>> read_audit() override;
     Result<std::string> checkpoint() override;
-    Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by) override;
+    Result<std::uint64_t> erase_payloads(const CallId& call_id, std::string_view by,
+                                         std::uint64_t in_segment = 0) override;
     Result<Object> rotate_audit_key(std::string_view by) override;
     Result<Object> archive_audit(const ArchiveRequest& request, const WorkProgress& progress) override;
     Result<Object> audit_segments() override;

@@ -238,6 +238,7 @@ TEST(SqliteLedger, ADirectoryOfAnotherUserIsRefusedAndItsOwnerNamed) {
     EXPECT_EQ(refused->details.at("owner"), 12'345);
     EXPECT_THAT(refused->message, HasSubstr("belongs to the user 12345"));
     EXPECT_THAT(refused->message, HasSubstr("Run it as that user"));
+    EXPECT_THAT(refused->message, HasSubstr("chown -R 0 '" + durable.directory + "'"));
     EXPECT_TRUE(std::filesystem::is_empty(durable.directory));
     ASSERT_EQ(::chown(durable.directory.c_str(), 0, 0), 0);
     EXPECT_FALSE(durable.open());
@@ -365,6 +366,19 @@ TEST(SqliteLedger, PayloadsAreErasedWithAnEventAndTheChainStaysWhole) {
     EXPECT_FALSE(report->fault) << report->summary();
     EXPECT_EQ(report->erased_payloads, 2u);
     EXPECT_EQ(must(durable.ledger->audit({})).back().type, "audit.erased");
+}
+
+TEST(SqliteLedger, WhereNothingWasErasedNothingIsOnTheRecord) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open());
+    durable.claim(1, "k");
+    durable.settle(1);
+    const std::uint64_t before = durable.ledger->audit_count();
+    EXPECT_EQ(must(durable.ledger->erase_payloads(call_id(9), "user:ada")), 0u);
+    EXPECT_EQ(durable.ledger->audit_count(), before);
+    // From a segment, which is no file of the ledger, something went.
+    EXPECT_EQ(must(durable.ledger->erase_payloads(call_id(9), "user:ada", 1)), 0u);
+    EXPECT_EQ(durable.ledger->audit_count(), before + 1);
 }
 
 TEST(SqliteLedger, AChangedSigningKeyIsHandedOverInTheLog) {

@@ -199,7 +199,8 @@ Result<std::string> SqliteLedger::checkpoint() {
     return latest.value_or(std::string());
 }
 
-Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::string_view by) {
+Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::string_view by,
+                                                   std::uint64_t in_segment) {
     AuditFacts facts;
     facts.type = "audit.erased";
     facts.outcome = "info";
@@ -210,7 +211,7 @@ Result<std::uint64_t> SqliteLedger::erase_payloads(const CallId& call_id, std::s
     return engine_->write([&](Transactions& transactions) -> Result<std::uint64_t> {
         CALLGATE_FAILPOINT_RETURN("ledger.before_erase");
         CALLGATE_TRY_ASSIGN(auto gone, transactions.tables().audit.erase(call_id));
-        CALLGATE_TRY(transactions.tables().record(event));
+        if (gone != 0 || in_segment != 0) CALLGATE_TRY(transactions.tables().record(event));
         CALLGATE_FAILPOINT_RETURN("ledger.after_erase");
         return static_cast<std::uint64_t>(gone);
     });
