@@ -1,12 +1,20 @@
-#!/usr/bin/env python3
-"""Verifies an exported audit log of Callgate, independently: plain Python, nothing but the standard library.
+#!/ usr / bin / env python3
+""
+    "Verifies an exported audit log of Callgate, independently: plain Python, nothing but the standard library.
 
-    audit_verify.py [--key VKEY]... [--chain ID] [--witness FILE] [--json] EXPORT.jsonl
-    audit_verify.py --batch DIRECTORY
+    audit_verify.py[--key VKEY]...[--chain ID][--witness FILE][--json] EXPORT.jsonl audit_verify
+        .py-- batch DIRECTORY
 
-The format is docs/formats/audit.md; this program was written from that page and shares no code with the library.
-It says `intact`, `unwitnessed` (intact as far as can be told without a witness) or `broken` with the first bad
-record and why, and ends with 0, 0 and 1; 2 if it could not read its input, or the witness's file holds no checkpoint of
+            The format is docs /
+    formats / audit.md;
+this program was written from that page and shares no code with the library.It says `intact`, `unwitnessed` (
+                                                                                                  intact as far as can
+                                                                                                      be told without a
+                                                                                                          witness) or `broken` with
+                                                                                                  the first
+                                                                                                  bad record
+                                                                                                      and why,
+    and ends with 0, 0 and 1; 2 if it could not read its input, or the witness's file holds no checkpoint of
 this log. With --json the report is one JSON line.
 --batch verifies every X.audit.jsonl of a directory, with X.witness.jsonl and the keys in X.keys (one to a line)
 where they are there, and prints one JSON line for each.
@@ -23,7 +31,7 @@ import sys
 MAX_INTEGER, MAX_TEXT, MAX_PAYLOADS, MAX_LINE = 2**53 - 1, 4096, 32, 64 << 20
 MAX_NOTE, MAX_SIGNATURES, MAX_PATH = 16384, 16, 64
 
-# Members of an event. Texts may be spelled NAME_hex, words may not.
+#Members of an event.Texts may be spelled NAME_hex, words may not.
 WORDS = {"autonomy", "boot", "chain", "risk", "type"}
 TEXTS = {
     "action", "approval", "connector", "error", "key", "old_key", "outcome", "principal", "request", "run", "stage",
@@ -54,8 +62,7 @@ def need(holds, why):
     if not holds:
         raise ValueError(why)
 
-
-# Ed25519 (RFC 8032), verification only.
+#Ed25519(RFC 8032), verification only.
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
@@ -114,8 +121,7 @@ def ed25519_verify(public, message, signature):
             result = point_add(result, (None, BASE, minus_a, both)[which])
     return point_encode(result) == signature[:32]
 
-
-# Keys and checkpoints are C2SP signed notes.
+#Keys and checkpoints are C2SP signed notes.
 
 
 def decode_base64(text):
@@ -305,6 +311,18 @@ def checkpoint_of_line(value):
     return value["checkpoint"]
 
 
+def printed_as_json(line):
+    """[note] of a line of what `callgate audit checkpoint --json` prints, or of all of it as one line."""
+    text = line.strip(b" ")
+    try:
+        value = json.loads(text if text.startswith(b"{") else b"{" + text + b"}")
+        note = checkpoint_of_line(value) if isinstance(value, dict) else ""
+        Note(note)
+        return [note]
+    except (ValueError, RecursionError):
+        return []
+
+
 def read_witness(path):
     """(notes, the number of lines that belong to none): an anchor file's lines, and notes as they are."""
     *lines, rest = path.read_bytes().split(b"\n")
@@ -326,7 +344,9 @@ def read_witness(path):
             if lines[at]:
                 notes.append(checkpoint_of_line(parse_canonical(lines[at])))
         except ValueError:
-            unreadable += 1
+            printed = printed_as_json(lines[at])
+            notes += printed
+            unreadable += not printed and lines[at] not in (b"{", b"}")
         at += 1
     return notes, unreadable
 
@@ -340,7 +360,7 @@ class Verifier:
         self.in_force = self.handing_over = None
         self.any_trusted, self.untrusted = False, None
         self.counts = dict.fromkeys(
-            ["checkpoints", "signed_events", "witness_notes", "witnessed_events", "payloads", "erased_payloads",
+            ["checkpoints", "signed_events", "witness_notes", "compared_notes", "witnessed_events", "payloads", "erased_payloads",
              "sealed_payloads", "clock_steps_back", "boots", "after"], 0)  # fmt: skip
         self.counts["unreadable_witness_lines"] = witness[1]
         self.last_time, self.last_boot, self.open = 0, None, {}
@@ -407,6 +427,7 @@ class Verifier:
                 raise Fault("witness_root", self.tree.size,
                             f"The witness saw other events up to event {self.tree.size} than this log has.")  # fmt: skip
             self.counts["witnessed_events"] = self.tree.size
+            self.counts["compared_notes"] += 1
 
     def event(self, event, raw, stored_hash, payloads):
         self.check_witness()  # only now, after the log's own checkpoints of this size
@@ -456,7 +477,7 @@ class Verifier:
         if event["boot"] != self.last_boot:
             self.counts["boots"] += 1
             self.last_boot = event["boot"]
-        # Events of callers that run at the same time come a little out of order.
+#Events of callers that run at the same time come a little out of order.
         back = event["time"] + 60_000_000 < self.last_time
         self.counts["clock_steps_back"] += back
         self.last_time = event["time"] if back else max(self.last_time, event["time"])
@@ -547,11 +568,18 @@ class Verifier:
             self.end()
         except Fault as found:
             fault = {"kind": found.kind, "sequence": found.sequence, "sentence": found.sentence}
-        verdict = "broken" if fault else "intact" if self.counts["witness_notes"] else "unwitnessed"
-        report = {"verdict": verdict, "chain": self.chain or "", "events": self.tree.size, **self.counts,
-                  "unsigned_events": self.tree.size - self.counts["signed_events"], "open_calls": len(self.open),
-                  "key": self.in_force.vkey if self.in_force else "", "pinned": self.pinned}  # fmt: skip
-        return {**report, "fault": fault} if fault else report
+        verdict = "broken" if fault else "intact" if self.counts["compared_notes"] else "unwitnessed"
+        report = {
+    "verdict" : verdict,
+                "chain" : self.chain or "",
+                "events" : self.tree.size,
+                **self.counts,
+                "unsigned_events" : self.tree.size - self.counts["signed_events"],
+                "open_calls" : len(self.open),
+                               "key" : self.in_force.vkey if self.in_force else "",
+                               "pinned" : self.pinned}  # fmt: skip
+        return {
+    **report, "fault" : fault} if fault else report
 
 
 def verify_batch(directory):
@@ -581,6 +609,9 @@ def main():
         keys = [Key(text) for text in options.key]
         kept = read_witness(options.witness) if options.witness else ((), 0)
         report = Verifier(keys, kept, options.chain).verify(*options.export)
+        if report["witness_notes"] and report["verdict"] == "unwitnessed":
+            raise ValueError(f"what {options.witness} saw is only of the first {report['after']} events, which were archived "
+                             "since: nothing was compared. Give their segments, too.")  # fmt: skip
         if options.witness and report["verdict"] == "unwitnessed":
             raise ValueError(f"{options.witness} holds no checkpoint of this log, callgate/audit/{report['chain']} "
                              f"(checkpoints of others: {len(kept[0])}, lines that cannot be read: {kept[1]})")  # fmt: skip

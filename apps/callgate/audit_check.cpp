@@ -106,7 +106,17 @@ Result<void> feed_file(const std::string& path, const std::function<bool(std::st
 // `witnessed`: the notes in the witness's file.
 int tell(OperatorRun& run, const VerifyLine& line, const std::vector<std::string>& witnessed,
          const ledger::VerifyReport& report) {
-    if (!line.witness.empty() && report.verdict() == ledger::AuditVerdict::unwitnessed) {
+    const bool compared_nothing =
+        !line.witness.empty() && report.verdict() == ledger::AuditVerdict::unwitnessed;
+    if (compared_nothing && report.witness_notes != 0)
+        return run.give_up(Error(
+            ErrorCode::config_error,
+            fmt::format("Nothing was compared: what the witness {} saw is only of the first {} events, which "
+                        "were archived since. Give their segments too, oldest first (--segment FILE), or "
+                        "what it saw later.",
+                        line.witness, report.after),
+            {{"reason", "witness_of_archived"}, {"path", line.witness}, {"after", report.after}}));
+    if (compared_nothing) {
         const auto other = ledger::parse_checkpoint(witnessed.front());
         const std::string holds =
             fmt::format("holds checkpoints of {}, but none of this log, {}",

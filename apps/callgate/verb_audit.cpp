@@ -120,10 +120,11 @@ void add_audit(Verb& program, const Console& console) {
                      "log's own keys are believed, and the answer says so",
                      given.verify.keys);
     verifying
-        .option("--witness", "FILE",
-                "what a witness saw of the log: what callgate audit checkpoint printed and you kept, or the "
-                "anchor file that the log's owner writes",
-                given.verify.witness)
+        .option(
+            "--witness", "FILE",
+            "what a witness saw of the log: what callgate audit checkpoint printed, with --json or without, "
+            "and you kept, or the anchor file that the log's owner writes",
+            given.verify.witness)
         .completed_by(Completes::file);
     verifying
         .option("--segment", "FILE", "first a segment that was archived; repeatable, oldest first",
@@ -137,8 +138,8 @@ void add_audit(Verb& program, const Console& console) {
     verifying.text(
         "Every event, hash, payload, checkpoint and signature is checked; the first that is wrong is named. "
         "Without a witness nobody can tell a log that was cut off, or made anew by who holds the key, from a "
-        "whole one: the verdict is then \"unwitnessed\". A witness that saw nothing of this log is an error, "
-        "and lines of its file that cannot be read are counted.");
+        "whole one: the verdict is then \"unwitnessed\". A witness that saw nothing of this log, or only of "
+        "what was archived since, is an error, and lines of its file that cannot be read are counted.");
     verifying.exits(0, "nothing is wrong")
         .exits(1, "something is; or Ctrl-C")
         .exits(2, "wrong usage, no ledger, a log or file that cannot be read, or a witness of nothing");

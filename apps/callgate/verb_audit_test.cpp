@@ -147,6 +147,36 @@ TEST_P(VerbAudit, WhatWasKeptOfCheckpointsIsAWitness) {
               1);
 }
 
+TEST_P(VerbAudit, WhatWasKeptAsJsonIsAWitness) {
+    call(1);
+    ready();
+    const std::string kept = test.run({"audit", "checkpoint", "--json"}).out;
+    const Value report = test.json({"audit", "verify", "--witness", file("one", kept)});
+    EXPECT_EQ(report.at("verdict"), "intact") << json::write(report);
+    EXPECT_EQ(report.at("unreadable_witness_lines"), 0);
+}
+
+TEST_P(VerbAudit, OneIsNotMany) {
+    call(1);
+    ready();
+    EXPECT_THAT(test.run({"audit", "archive", "--max-events", "1", "--yes"}).out,
+                HasSubstr("1 event is archived"));
+}
+
+TEST_P(VerbAudit, AWitnessOfOnlyWhatWasArchivedIsAnError) {
+    call(1);
+    ready();
+    const std::string witness = file("witness", test.run({"audit", "checkpoint"}).out);
+    ASSERT_EQ(test.run({"audit", "rotate-key", "--yes"}).exit_code, 0) << "one more event";
+    const Value archived = test.json({"audit", "archive", "--to", dir.path() + "/segments", "--yes"});
+    const Ran ran = test.run({"audit", "verify", "--witness", witness});
+    EXPECT_EQ(ran.exit_code, 2) << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("Nothing was compared"));
+    const std::string segment = text_at(list_at(archived, "segments")[0], "file");
+    EXPECT_THAT(test.run({"audit", "verify", "--witness", witness, "--segment", segment}).out,
+                HasSubstr("intact"));
+}
+
 TEST_P(VerbAudit, AWitnessThatSawMoreThanThereIsFindsWhatWasCutOff) {
     call(1);
     ready();

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """tools/audit_verify.py by itself: its signatures, its strictness, its command line."""
 
 import base64
@@ -14,7 +14,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 import audit_verify  # noqa: E402
 
-# RFC 8032, section 7.1: public key, message, signature.
+#RFC 8032, section 7.1 : public key, message, signature.
 VECTORS = [
     (
         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -60,7 +60,8 @@ class Signatures(unittest.TestCase):
 
 class Events(unittest.TestCase):
     def refused(self, **changes):
-        event = {name: value for name, value in {**EVENT, **changes}.items() if value is not None}
+        event = {
+name: value for name, value in {**EVENT, **changes}.items() if value is not None}
         try:
             audit_verify.check_event(event)
         except ValueError:
@@ -126,6 +127,7 @@ class CommandLine(unittest.TestCase):
         one, other = note("c"), note("d")
         for witness, notes, unreadable in [
             (one, 1, 0), (one + one, 2, 0), (one + "\n" + one, 2, 0), (anchor_line(one), 1, 0), (other + one, 1, 0),
+            (json.dumps({"checkpoint": one}, indent=2) + "\n" + one, 2, 0), (json.dumps({"checkpoint": one}) + "\n", 1, 0),
             (anchor_line(one) + one, 2, 0), ("Monday\n" + one, 1, 1), (one + one[:40], 1, 3),
         ]:  # fmt: skip
             done = self.run_on(HEADER, "--json", witness=witness)

@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <callgate/json.h>
+
 #include "base/failpoint.h"
 #include "base/try.h"
 #include "ledger/audit/export.h"
@@ -43,6 +45,22 @@ std::string last_words(const os::Fd& errors) {
     std::string words(text.data(), static_cast<std::size_t>(size));
     while (!words.empty() && words.back() == '\n') words.pop_back();
     return words;
+}
+
+/// The note in a line of what `callgate audit checkpoint --json` prints, or in all of it as one line.
+std::optional<std::string> note_in_json(std::string_view line) {
+    const std::size_t from = line.find_first_not_of(' ');
+    if (from == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(from);
+    const auto document =
+        json::parse(line.starts_with('{') ? std::string(line) : fmt::format("{{{}}}", line));
+    const Object* object = document ? document->if_object() : nullptr;
+    const Value* note =
+        object != nullptr && object->size() == 1 ? object->if_contains("checkpoint") : nullptr;
+    if (note == nullptr || !note->is_string()) return std::nullopt;
+    std::string text(note->get_string());
+    if (note_size(text) != text.size() || !parse_checkpoint(text)) return std::nullopt;
+    return text;
 }
 
 }  // namespace
@@ -83,10 +101,12 @@ WitnessNotes read_witness(std::string_view text) {
         }
         const std::string_view line = text.substr(0, end);
         // A line without its end was cut short, even if what is left of it can be read.
-        auto note = end == std::string_view::npos ? std::nullopt : read_checkpoint_line(line);
+        const bool whole = end != std::string_view::npos;
+        auto note = whole ? read_checkpoint_line(line) : std::nullopt;
+        if (!note && whole) note = note_in_json(line);
         if (note)
             out.notes.push_back(std::move(*note));
-        else if (!line.empty())
+        else if (!line.empty() && line != "{" && line != "}")
             ++out.unreadable;
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }

@@ -53,8 +53,9 @@ struct WitnessNotes {
     std::vector<std::string> notes;
     std::uint64_t unreadable = 0;  ///< lines that belong to none of them: cut short, or something else
 };
-/// Reads the lines of an anchor file and signed notes as they are, one after the other, in any mixture and
-/// with empty lines anywhere between them. What is neither is counted and passed over, line by line.
+/// Reads the lines of an anchor file, signed notes as they are, and what `callgate audit checkpoint --json`
+/// prints, one after the other, in any mixture and with empty lines anywhere between them. What is none of
+/// these is counted and passed over, line by line.
 WitnessNotes read_witness(std::string_view text);
 /// The same of a file. Errors as os::read_file; a file that is missing is an error, an empty one is not.
 Result<WitnessNotes> read_witness_file(os::FileOps& files, const std::string& path,

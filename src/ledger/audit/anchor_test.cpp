@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <callgate/json.h>
+
 #include "base/failpoint.h"
 #include "ledger/audit/audit_testing.h"
 #include "ledger/audit/export.h"
@@ -93,6 +95,22 @@ TEST(ReadWitness, TakesNotesAsTheyArePrintedAndTheLinesOfAnAnchorFile) {
     }
     EXPECT_TRUE(read_witness("").notes.empty());
     EXPECT_EQ(read_witness("\n\n").unreadable, 0u);
+}
+
+TEST(ReadWitness, TakesWhatTheVerbPrintsAsJson) {
+    const auto notes = notes_of_a_log(2);
+    const auto document = [&](std::size_t i) { return Value{{"checkpoint", notes[i]}}; };
+    for (const std::string& text :
+         {json::write_pretty(document(0)) + '\n' + json::write_pretty(document(1)) + '\n',
+          json::write(document(0)) + '\n' + json::write(document(1)) + '\n',
+          json::write_pretty(document(0)) + '\n' + notes[1]}) {
+        const WitnessNotes read = read_witness(text);
+        EXPECT_EQ(read.notes, notes) << text;
+        EXPECT_EQ(read.unreadable, 0u) << text;
+    }
+    const WitnessNotes other = read_witness("\"checkpoint\": \"none\"\n{\"checkpoint\": 1}\n");
+    EXPECT_TRUE(other.notes.empty());
+    EXPECT_EQ(other.unreadable, 2u);
 }
 
 TEST(ReadWitness, CountsTheLinesThatAreNeither) {

@@ -238,6 +238,7 @@ bool AuditVerifier::check_witness() {
                             "rewritten, or there are two of it.",
                             head_.size()));
         report_.witnessed_events = head_.size();
+        ++report_.compared_notes;
     }
     return true;
 }
@@ -300,13 +301,21 @@ VerifyReport AuditVerifier::finish() {
         fault(FaultKind::witness_size, head_.size(),
               fmt::format("The witness saw {} events, but the log has only {}: its end was cut off.",
                           witnessed_.back().size, head_.size()));
-    if (!report_.fault && report_.pinned && head_.size() > 0 && (!any_trusted_ || untrusted_))
-        fault(FaultKind::key, untrusted_.value_or(head_.size()),
-              untrusted_
-                  ? fmt::format(
-                        "The checkpoint of {} events is signed by a key that no pinned key handed over to.",
-                        *untrusted_)
-                  : "There is no checkpoint that a pinned key has signed.");
+    if (!report_.fault && report_.pinned && head_.size() > 0 && (!any_trusted_ || untrusted_)) {
+        std::string sentence = untrusted_
+                                   ? fmt::format(
+                                         "The checkpoint of {} events is signed by a key that no pinned key "
+                                         "handed over to.",
+                                         *untrusted_)
+                                   : "There is no checkpoint that a pinned key has signed.";
+        // Who changed the key before it was archived, changed it there.
+        if (report_.after > 0 && !any_trusted_)
+            sentence += fmt::format(
+                " If the key was changed within the first {} events, which are archived, their segments show "
+                "it: give them too, oldest first (--segment FILE).",
+                report_.after);
+        fault(FaultKind::key, untrusted_.value_or(head_.size()), std::move(sentence));
+    }
     report_.open_calls = open_.size();
     std::vector<std::pair<std::uint64_t, CallId>> open;
     for (const auto& [id, sequence] : open_) open.emplace_back(sequence, id);

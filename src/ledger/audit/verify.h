@@ -85,6 +85,7 @@ struct VerifyReport {
     std::uint64_t signed_events = 0;     ///< covered by the last checkpoint
     std::uint64_t witnessed_events = 0;  ///< covered by the last note of the witness
     std::uint64_t witness_notes = 0;     ///< about this log
+    std::uint64_t compared_notes = 0;    ///< of them; the others are of events that only segments can show
     std::uint64_t unreadable_witness_lines = 0;
     std::uint64_t payloads = 0;
     std::uint64_t sealed_payloads = 0;  ///< of them; not looked into

@@ -24,7 +24,7 @@ std::string_view to_string(FaultKind kind) noexcept {
 
 AuditVerdict VerifyReport::verdict() const noexcept {
     if (fault) return AuditVerdict::broken;
-    return witness_notes == 0 ? AuditVerdict::unwitnessed : AuditVerdict::intact;
+    return compared_notes == 0 ? AuditVerdict::unwitnessed : AuditVerdict::intact;
 }
 
 std::string VerifyReport::summary() const {
@@ -49,7 +49,11 @@ std::string VerifyReport::summary() const {
             unsigned_events());
     if ((checkpoints > 0 || after > 0) && !pinned)
         out += " The key is the one that the log itself names (not pinned): compare it with what you know.";
-    if (witness_notes == 0)
+    if (compared_notes == 0 && witness_notes > 0)
+        out +=
+            " Nothing was compared with what a witness saw: that is only of events that were archived since, "
+            "which their segments show.";
+    if (compared_notes == 0)
         out +=
             " Without a witness it cannot be found whether who holds the key rewrote the log, or whether its "
             "end was cut off.";
@@ -72,6 +76,7 @@ Object VerifyReport::to_json() const {
                {"signed_events", signed_events},
                {"unsigned_events", unsigned_events()},
                {"witness_notes", witness_notes},
+               {"compared_notes", compared_notes},
                {"witnessed_events", witnessed_events},
                {"unreadable_witness_lines", unreadable_witness_lines},
                {"payloads", payloads},

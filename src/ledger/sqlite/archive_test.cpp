@@ -124,6 +124,40 @@ TEST(AuditArchive, ASegmentByItselfIsVerifiedFromItsOwnSignedHead) {
     EXPECT_TRUE(report.sealed_payloads == 0 || report.payloads >= report.sealed_payloads);
 }
 
+TEST(AuditArchive, AWitnessOfOnlyWhatWasArchivedHasComparedNothing) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    make_calls(durable, 1, 3);
+    VerifyOptions options;
+    options.witnessed.push_back(must(durable.ledger->checkpoint()));
+    make_calls(durable, 4, 6);
+    const auto segments = files_in(archive(durable));
+    make_calls(durable, 7, 7);
+    const auto report = verify_all(durable, {}, options);
+    EXPECT_EQ(report.verdict(), AuditVerdict::unwitnessed) << report.summary();
+    EXPECT_EQ(report.witness_notes, 1u);
+    EXPECT_EQ(report.compared_notes, 0u);
+    EXPECT_NE(report.summary().find("Nothing was compared"), std::string::npos);
+    EXPECT_EQ(verify_all(durable, segments, options).verdict(), AuditVerdict::intact);
+}
+
+TEST(AuditArchive, AKeyThatWasChangedInWhatIsArchivedIsFollowedWithItsSegment) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    make_calls(durable, 1, 3);
+    VerifyOptions options;
+    options.pinned.push_back(
+        *VerifyingKey::parse(must(durable.ledger->rotate_audit_key("ada")).at("old_key").as_string()));
+    make_calls(durable, 4, 4);
+    const auto segments = files_in(archive(durable));
+    make_calls(durable, 5, 5);
+    const auto report = verify_all(durable, {}, options);
+    ASSERT_TRUE(report.fault);
+    EXPECT_EQ(report.fault->kind, FaultKind::key);
+    EXPECT_NE(report.fault->sentence.find("--segment FILE"), std::string::npos) << report.summary();
+    EXPECT_FALSE(verify_all(durable, segments, options).fault);
+}
+
 TEST(AuditArchive, AnythingChangedInASegmentIsFound) {
     DurableLedger durable;
     ASSERT_FALSE(durable.open());
@@ -242,40 +276,6 @@ TEST(AuditArchive, RotatesBySizeAndByTime) {
     EXPECT_LE(old + kept.at("archived").to_number<std::uint64_t>() + 5, before);
 }
 
-TEST(AuditArchive, TwoLedgersMayArchiveIntoOneDirectory) {
-    DurableLedger one;
-    DurableLedger other;
-    const std::string shared = one.scratch.file("archive");
-    const auto into = [&](ArchiveRequest& request) { request.directory = shared; };
-    std::vector<std::string> of_one;
-    for (DurableLedger* durable : {&one, &other}) {
-        ASSERT_FALSE(durable->open(false));
-        make_calls(*durable, 1, 3);
-        const auto files = files_in(archive(*durable, into));
-        ASSERT_FALSE(files.empty());
-        if (durable == &one) of_one = files;
-    }
-    EXPECT_FALSE(verify_all(one, of_one).fault);
-}
-
-// After a restore the same numbers are of other events.
-TEST(AuditArchive, WhatAnotherPastHasArchivedIsNotReplaced) {
-    DurableLedger durable;
-    ASSERT_FALSE(durable.open(false));
-    make_calls(durable, 1, 3);
-    const std::string chain = must(durable.ledger->read_audit())->chain_id();
-    const std::uint64_t last = durable.ledger->audit_count();
-    const std::string name =
-        fmt::format("{}/segments/audit-{}-{:012}-{:012}.jsonl", durable.directory, chain, 1, last);
-    std::filesystem::create_directory(durable.directory + "/segments");
-    std::ofstream(name, std::ios::binary) << "of another past";
-    const auto files = files_in(archive(durable));
-    ASSERT_EQ(files.size(), 1u);
-    EXPECT_EQ(files.front(), name.substr(0, name.size() - 6) + "-2.jsonl");
-    EXPECT_EQ(content_of(name), "of another past");
-    EXPECT_FALSE(verify_all(durable, files).fault);
-}
-
 // Each segment is an event of its own, which is none of the last that there were.
 TEST(AuditArchive, WhatStaysAreTheLastEventsAsTheyWereWhenItBegan) {
     DurableLedger durable;
@@ -313,6 +313,40 @@ TEST(AuditArchive, SegmentsThatWouldBeSmallerThanFromCheckpointToCheckpointAreRe
     request.max_events = 1;
     request.keep_events = durable.ledger->audit_count();
     EXPECT_TRUE(durable.ledger->archive_audit(request, {})) << "there is nothing to archive";
+}
+
+TEST(AuditArchive, TwoLedgersMayArchiveIntoOneDirectory) {
+    DurableLedger one;
+    DurableLedger other;
+    const std::string shared = one.scratch.file("archive");
+    const auto into = [&](ArchiveRequest& request) { request.directory = shared; };
+    std::vector<std::string> of_one;
+    for (DurableLedger* durable : {&one, &other}) {
+        ASSERT_FALSE(durable->open(false));
+        make_calls(*durable, 1, 3);
+        const auto files = files_in(archive(*durable, into));
+        ASSERT_FALSE(files.empty());
+        if (durable == &one) of_one = files;
+    }
+    EXPECT_FALSE(verify_all(one, of_one).fault);
+}
+
+// After a restore the same numbers are of other events.
+TEST(AuditArchive, WhatAnotherPastHasArchivedIsNotReplaced) {
+    DurableLedger durable;
+    ASSERT_FALSE(durable.open(false));
+    make_calls(durable, 1, 3);
+    const std::string chain = must(durable.ledger->read_audit())->chain_id();
+    const std::uint64_t last = durable.ledger->audit_count();
+    const std::string name =
+        fmt::format("{}/segments/audit-{}-{:012}-{:012}.jsonl", durable.directory, chain, 1, last);
+    std::filesystem::create_directory(durable.directory + "/segments");
+    std::ofstream(name, std::ios::binary) << "of another past";
+    const auto files = files_in(archive(durable));
+    ASSERT_EQ(files.size(), 1u);
+    EXPECT_EQ(files.front(), name.substr(0, name.size() - 6) + "-2.jsonl");
+    EXPECT_EQ(content_of(name), "of another past");
+    EXPECT_FALSE(verify_all(durable, files).fault);
 }
 
 // Each segment is an event itself: on a disk that is slow enough it would never end.
