@@ -12,7 +12,7 @@ namespace callgate::cli {
 
 namespace {
 
-std::string_view text_at(const Object& object, std::string_view member) {
+std::string_view string_in(const Object& object, std::string_view member) {
     const Value* value = object.if_contains(member);
     return value != nullptr && value->is_string() ? std::string_view(value->get_string())
                                                   : std::string_view();
@@ -33,7 +33,7 @@ bool looks_like_schema(const Value& document) {
 
 void note_root_type(ToolInFile& tool) {
     const Object* root = tool.input.schema.if_object();
-    if (root != nullptr && text_at(*root, "type") == "object") return;
+    if (root != nullptr && string_in(*root, "type") == "object") return;
     tool.notes.push_back(fmt::format(
         R"({}: the root should say "type": "object"; clients refuse the tool otherwise)", tool.input.place));
 }
@@ -63,8 +63,8 @@ std::string_view form_words(const ToolInFile& tool) noexcept {
 ToolInFile as_bare_schema(const Value& document) {
     ToolInFile tool;
     if (const Object* object = document.if_object()) {
-        tool.name = text_at(*object, "title");
-        tool.description = text_at(*object, "description");
+        tool.name = string_in(*object, "title");
+        tool.description = string_in(*object, "description");
     }
     tool.input.schema = document;
     return tool;

@@ -11,7 +11,6 @@
 
 #include <callgate/policy.h>
 #include <callgate/runtime.h>
-#include <callgate/schema.h>
 
 #include "base/try.h"
 #include "call_report.h"
@@ -20,6 +19,7 @@
 #include "input.h"
 #include "options.h"
 #include "policy_call.h"
+#include "policy_faults.h"
 #include "program.h"
 
 namespace callgate::cli {
@@ -78,23 +78,15 @@ private:
         CALLGATE_TRY_ASSIGN(auto document, read(line_.policy));
         auto config = policy_from_json(document);
         if (!config) {
-            list_faults(document, config.error());
+            config.error().details["violations"] = faults_of_policy(document);
             return about(std::move(config.error()), input_name(line_.policy));
         }
         auto set = runtime.policy().set(*config);
-        if (!set) return about(std::move(set.error()), input_name(line_.policy));
+        if (!set) {
+            set.error().details["violations"] = faults_of_policy(document);
+            return about(std::move(set.error()), input_name(line_.policy));
+        }
         return {};
-    }
-
-    // The reader names the first fault; the policy's schema lists all of them.
-    static void list_faults(const Value& document, Error& error) {
-        static const auto schema = schema::Schema::compile(policy_schema());
-        if (!schema) return;
-        Array faults;
-        for (const schema::Violation& one : schema->explain(document).violations)
-            faults.push_back(
-                {{"path", one.instance_path.empty() ? "/" : one.instance_path}, {"message", one.message}});
-        error.details["violations"] = std::move(faults);
     }
 
     Result<int> try_test() {

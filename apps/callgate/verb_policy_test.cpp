@@ -203,5 +203,36 @@ TEST_F(VerbPolicy, EveryFaultOfAPolicyIsListed) {
     EXPECT_EQ(answer.at("error").at("details").at("violations").as_array().size(), 4U);
 }
 
+TEST_F(VerbPolicy, LintListsEveryFaultWhereverItIsFound) {
+    struct Case {
+        std::string text;
+        std::vector<std::string> places;
+    };
+    for (
+        const Case& one : std::vector<Case>{
+            {R"({"rules": [{"decision": "deny", "approvals": 2}, {"decision": "allow", "raise_to": "high"}]})",
+             {"/rules/0/approvals", "/rules/1/raise_to"}},
+            {R"({"rules": [
+                  {"decision": "deny", "when": {"from": "10:00", "until": "10:00"}},
+                  {"decision": "deny", "when": {"from": "10:00", "until": "12:00", "zone": "Mars/Base"}},
+                  {"decision": "deny", "approvals": 2, "arguments": {"pattern": "("},
+                   "when": {"from": "10:00", "until": "12:00", "zone": "Mars/Base"}}],
+                 "quiet_hours": [{"from": "22:00", "until": "06:00"}, {"from": "01:00", "until": "01:00"}]})",
+             {"/rules/2/approvals", "/rules/0/when", "/rules/1/when", "/rules/2/arguments", "/rules/2/when",
+              "/quiet_hours/1"}},
+            {R"({"rules": [{"id": "a", "decision": "deny"}, {"id": "a", "decision": "allow"},
+                            {"decision": "deny", "when": {"from": "10:00", "until": "10:00"}}]})",
+             {"/rules/1/id", "/rules/2/when"}}}) {
+        const Value answer = run({"lint", file("faults.json", one.text), "--json"}).answer();
+        std::vector<std::string> places;
+        for (const Value& fault : answer.at("error").at("details").at("violations").as_array())
+            places.emplace_back(fault.at("path").as_string());
+        EXPECT_THAT(places, ::testing::UnorderedElementsAreArray(one.places)) << json::write(answer);
+        const Ran ran = run({"lint", file("faults.json", one.text)});
+        EXPECT_EQ(ran.exit_code, 2);
+        for (const std::string& place : one.places) EXPECT_THAT(ran.err, HasSubstr(place));
+    }
+}
+
 }  // namespace
 }  // namespace callgate::cli
