@@ -1,20 +1,12 @@
-#!/ usr / bin / env python3
-""
-    "Verifies an exported audit log of Callgate, independently: plain Python, nothing but the standard library.
+#!/usr/bin/env python3
+"""Verifies an exported audit log of Callgate, independently: plain Python, nothing but the standard library.
 
-    audit_verify.py[--key VKEY]...[--chain ID][--witness FILE][--json] EXPORT.jsonl audit_verify
-        .py-- batch DIRECTORY
+    audit_verify.py [--key VKEY]... [--chain ID] [--witness FILE] [--json] EXPORT.jsonl
+    audit_verify.py --batch DIRECTORY
 
-            The format is docs /
-    formats / audit.md;
-this program was written from that page and shares no code with the library.It says `intact`, `unwitnessed` (
-                                                                                                  intact as far as can
-                                                                                                      be told without a
-                                                                                                          witness) or `broken` with
-                                                                                                  the first
-                                                                                                  bad record
-                                                                                                      and why,
-    and ends with 0, 0 and 1; 2 if it could not read its input, or the witness's file holds no checkpoint of
+The format is docs/formats/audit.md; this program was written from that page and shares no code with the library.
+It says `intact`, `unwitnessed` (intact as far as can be told without a witness) or `broken` with the first bad
+record and why, and ends with 0, 0 and 1; 2 if it could not read its input, or the witness's file holds no checkpoint of
 this log. With --json the report is one JSON line.
 --batch verifies every X.audit.jsonl of a directory, with X.witness.jsonl and the keys in X.keys (one to a line)
 where they are there, and prints one JSON line for each.
@@ -31,7 +23,7 @@ import sys
 MAX_INTEGER, MAX_TEXT, MAX_PAYLOADS, MAX_LINE = 2**53 - 1, 4096, 32, 64 << 20
 MAX_NOTE, MAX_SIGNATURES, MAX_PATH = 16384, 16, 64
 
-#Members of an event.Texts may be spelled NAME_hex, words may not.
+# Members of an event. Texts may be spelled NAME_hex, words may not.
 WORDS = {"autonomy", "boot", "chain", "risk", "type"}
 TEXTS = {
     "action", "approval", "connector", "error", "key", "old_key", "outcome", "principal", "request", "run", "stage",
@@ -62,7 +54,8 @@ def need(holds, why):
     if not holds:
         raise ValueError(why)
 
-#Ed25519(RFC 8032), verification only.
+
+# Ed25519 (RFC 8032), verification only.
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
@@ -121,7 +114,8 @@ def ed25519_verify(public, message, signature):
             result = point_add(result, (None, BASE, minus_a, both)[which])
     return point_encode(result) == signature[:32]
 
-#Keys and checkpoints are C2SP signed notes.
+
+# Keys and checkpoints are C2SP signed notes.
 
 
 def decode_base64(text):
@@ -477,7 +471,7 @@ class Verifier:
         if event["boot"] != self.last_boot:
             self.counts["boots"] += 1
             self.last_boot = event["boot"]
-#Events of callers that run at the same time come a little out of order.
+        # Events of callers that run at the same time come a little out of order.
         back = event["time"] + 60_000_000 < self.last_time
         self.counts["clock_steps_back"] += back
         self.last_time = event["time"] if back else max(self.last_time, event["time"])
@@ -569,17 +563,10 @@ class Verifier:
         except Fault as found:
             fault = {"kind": found.kind, "sequence": found.sequence, "sentence": found.sentence}
         verdict = "broken" if fault else "intact" if self.counts["compared_notes"] else "unwitnessed"
-        report = {
-    "verdict" : verdict,
-                "chain" : self.chain or "",
-                "events" : self.tree.size,
-                **self.counts,
-                "unsigned_events" : self.tree.size - self.counts["signed_events"],
-                "open_calls" : len(self.open),
-                               "key" : self.in_force.vkey if self.in_force else "",
-                               "pinned" : self.pinned}  # fmt: skip
-        return {
-    **report, "fault" : fault} if fault else report
+        report = {"verdict": verdict, "chain": self.chain or "", "events": self.tree.size, **self.counts,
+                  "unsigned_events": self.tree.size - self.counts["signed_events"], "open_calls": len(self.open),
+                  "key": self.in_force.vkey if self.in_force else "", "pinned": self.pinned}  # fmt: skip
+        return {**report, "fault": fault} if fault else report
 
 
 def verify_batch(directory):

@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """tools/audit_verify.py by itself: its signatures, its strictness, its command line."""
 
 import base64
@@ -14,7 +14,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 import audit_verify  # noqa: E402
 
-#RFC 8032, section 7.1 : public key, message, signature.
+# RFC 8032, section 7.1: public key, message, signature.
 VECTORS = [
     (
         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -60,8 +60,7 @@ class Signatures(unittest.TestCase):
 
 class Events(unittest.TestCase):
     def refused(self, **changes):
-        event = {
-name: value for name, value in {**EVENT, **changes}.items() if value is not None}
+        event = {name: value for name, value in {**EVENT, **changes}.items() if value is not None}
         try:
             audit_verify.check_event(event)
         except ValueError:
