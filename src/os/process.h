@@ -67,8 +67,9 @@ public:
     Fd output;
     Fd errors;
 
-    /// All that the child is told: writes it to `input`, and closes that. What the child does not read is its
-    /// own affair: that it has ended is neither an error nor a SIGPIPE here. Blocks while the pipe is full.
+    /// All that the child gets to read: writes it to `input`, and closes that. What the child does not read
+    /// is its own affair: that it has ended is neither an error nor a SIGPIPE here. Blocks while the pipe is
+    /// full.
     void give_input(std::string_view text);
 
     /// How it ended, or nothing while it runs. May be asked again.
