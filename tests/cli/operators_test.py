@@ -12,6 +12,8 @@ import os
 import pathlib
 import pty
 import pwd
+import shlex
+import shutil
 import signal
 import socket
 import sqlite3
@@ -430,6 +432,39 @@ class OwnersComeAndGo(LedgerTest):
         self.assertEqual(error["details"]["reason"], "not_allowed")
         self.assertIn("belong to", error["message"])
         self.assertEqual(sorted(os.listdir(self.ledger)), before)
+
+    def test_a_directory_that_is_a_link_is_not_called_a_file(self):
+        self.own().end()
+        os.symlink(self.ledger, str(self.dir / "link"))
+        ran = self.run_program("calls", "list", "--ledger", self.dir / "link")
+        self.assertEqual(ran.code, 2, ran)
+        self.assertIn("a directory on the way to it", ran.err)
+
+    def test_an_own_directory_that_may_not_be_entered_is_not_somebody_elses(self):
+        if os.geteuid() != 0:
+            self.skipTest("not as this user: only root can give files away")
+        self.own().end()
+        os.chmod(self.dir, 0o711)
+        os.chown(self.ledger, 65534, 65534)
+        os.chmod(self.ledger, 0)
+        try:
+            ran = self.verb("calls", "list", user=65534, group=65534, extra_groups=[])
+        except PermissionError as error:
+            self.skipTest(f"not on this machine: another user may not run the program here: {error}")
+        self.assertEqual(ran.code, 2, ran)
+        self.assertIn("is yours, and its mode 000 does not let you enter it", ran.err)
+        self.assertIn(f"chmod 700 '{self.ledger}'", ran.err)
+
+    def test_what_is_said_about_a_moved_ledger_can_be_copied(self):
+        self.own().end()
+        self.ledger = shutil.copytree(self.ledger, str(self.dir / "it's moved"))
+        ran = self.verb("calls", "list")
+        self.assertEqual(ran.code, 2, ran)
+        hint = ran.err[ran.err.index("callgate ledger restore") :].split(". If it is")[0]
+        words = shlex.split(hint)[1:]
+        self.assertEqual(words, ["ledger", "restore", "--moved", "--ledger", self.ledger])
+        self.assertEqual(self.run_program(*words, "--yes").code, 0)
+        self.assertEqual(self.verb("calls", "list").code, 0)
 
     def test_the_environment_names_the_ledger(self):
         self.own().do("approvals 1 1")
