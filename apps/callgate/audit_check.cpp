@@ -241,16 +241,38 @@ int verify_log(OperatorRun& run, const VerifyLine& line) {
     }
 }
 
+namespace {
+
+Error unwritable_output(std::string_view what, int number, std::string_view path = {}) {
+    const bool full = os::is_disk_full(number);
+    Object details{{"reason", full ? "disk_full" : "file_unwritable"}};
+    if (!path.empty()) details["path"] = path;
+    return Error(ErrorCode::config_error,
+                 full         ? fmt::format("{} cannot be written: the disk is full.", what)
+                 : number > 0 ? fmt::format("{} cannot be written: {}.", what, os::errno_text(number))
+                              : fmt::format("{} cannot be written.", what),
+                 std::move(details));
+}
+
+}  // namespace
+
 int export_log(OperatorRun& run, const ExportLine& line) {
     Object request{{"verb", "audit.export"}, {"format", line.format}};
     if (line.from) request["from"] = *line.from;
     if (line.to) request["to"] = *line.to;
     std::ostream& out = run.console().out;
     if (line.output.empty() || line.output == kStandardInput) {
+        int number = 0;
         const auto answer = run.ask_long(request, "export", [&](std::string_view piece) {
-            out << piece;
+            errno = 0;
+            out << piece << std::flush;
+            if (!out.good()) number = errno;
             return out.good();
         });
+        if (!out.good()) {
+            if (!run.json() && run.console().loss_reported != nullptr) *run.console().loss_reported = true;
+            return run.give_up(unwritable_output("Standard output", number));
+        }
         return answer ? 0 : run.give_up(answer.error());
     }
     os::RealFileOps files;
@@ -275,8 +297,9 @@ int export_log(OperatorRun& run, const ExportLine& line) {
     if (unwritten || !answer) {
         // Half an export would pass for a log that was cut off.
         static_cast<void>(files.unlink(line.output));
-        if (unwritten) unwritten->code = ErrorCode::config_error;
-        return run.give_up(unwritten ? *unwritten : answer.error());
+        if (unwritten)
+            return run.give_up(unwritable_output(line.output, os::error_number(*unwritten), line.output));
+        return run.give_up(answer.error());
     }
     if (!run.print_json(*answer))
         run.print(done_text(fmt::format("{}: {} events, {} bytes", printable(line.output),

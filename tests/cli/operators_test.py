@@ -12,6 +12,7 @@ import os
 import pathlib
 import pty
 import pwd
+import resource
 import shlex
 import shutil
 import signal
@@ -361,6 +362,36 @@ class Audit(LedgerTest):
             process.stdout.readline()
             process.stdout.close()
             process.wait()
+
+    def test_an_export_to_a_full_disk_says_so(self):
+        owner = self.own()
+        owner.do("approvals 1 3")
+        with open("/dev/full", "wb") as full:
+            ran = subprocess.run(
+                [harness.binary, "audit", "export", "--ledger", self.ledger], stdout=full, stderr=subprocess.PIPE
+            )
+        self.assertEqual(ran.returncode, 2, ran)
+        self.assertIn(b"Standard output cannot be written: the disk is full.", ran.stderr)
+        self.assertNotIn(b"called off", ran.stderr)
+        self.assertEqual(ran.stderr.count(b"\n"), 1, ran)
+
+    def test_an_export_that_cannot_be_written_names_the_file(self):
+        owner = self.own()
+        owner.do("approvals 1 3")
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        path = self.dir / "audit.jsonl"
+        ran = subprocess.run(
+            [harness.binary, "audit", "export", "--ledger", self.ledger, "-o", path],
+            capture_output=True,
+            preexec_fn=small_files,
+        )
+        self.assertEqual(ran.returncode, 2, ran)
+        self.assertIn(f"{path} cannot be written".encode(), ran.stderr)
+        self.assertFalse(path.exists())
 
     def test_who_stops_reading_ends_an_export(self):
         owner = self.own()

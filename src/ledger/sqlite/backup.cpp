@@ -17,6 +17,17 @@ namespace {
 
 constexpr int kPagesCopiedAtOnce = 1'000;  // between two looks at whoever waits for it
 
+// It is about the backup's disk; the ledger itself is not touched.
+tl::unexpected<Error> unwritten(Error why, const std::string& path) {
+    if (!is_disk_full(why)) return tl::unexpected(std::move(why));
+    return fail(
+        ErrorCode::config_error,
+        fmt::format("The disk is full on which '{}' was to be. Nothing is left of the backup: free some "
+                    "space, or name another place.",
+                    path),
+        {{"reason", "disk_full"}, {"path", path}});
+}
+
 /// What is in the new file's directory survives a power cut, too.
 Result<void> sync_directory_of(os::FileOps& files, const std::string& path) {
     CALLGATE_TRY_ASSIGN(const auto directory, files.open(os::directory_of(path), os::OpenMode::directory));
@@ -50,7 +61,9 @@ Result<Object> SqliteLedger::backup(const std::string& path, const WorkProgress&
         if (auto synced = sync_directory_of(files, path); !synced)
             copied = tl::unexpected(std::move(synced.error()));
     }
-    if (!copied) (void)files.unlink(path);
+    if (!copied) {
+        for (const char* beside : {"", "-journal", "-wal", "-shm"}) (void)files.unlink(path + beside);
+    }
     return copied;
 }
 
@@ -76,7 +89,7 @@ Result<Object> SqliteLedger::copy_to(const std::string& path, const WorkProgress
     }
     sqlite3_backup_finish(copy);
     if (stopped) return fail(ErrorCode::cancelled, "The backup was called off.", {{"reason", "called_off"}});
-    if (code != SQLITE_DONE) return tl::unexpected(sqlite_error(to.raw(), code, "write the backup"));
+    if (code != SQLITE_DONE) return unwritten(sqlite_error(to.raw(), code, "write the backup"), path);
     const auto bytes =
         to.integer_of("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     CALLGATE_FAILPOINT_RETURN("ledger.after_backup");

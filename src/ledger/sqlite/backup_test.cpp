@@ -68,5 +68,23 @@ TEST(Backup, CanBeCalledOffAndLeavesNothing) {
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(Backup, OnAFullDiskSaysWhichAndLeavesNothing) {
+    DurableLedger durable;
+    fill(durable);
+    const std::string path = durable.scratch.file("copy.db");
+    for (std::uint64_t write = 1; write <= 8; ++write) {
+        durable.vfs.inject(FaultyVfs::Op::write, FaultyVfs::File::database, FaultyVfs::Fault::full, write,
+                           true);
+        const auto made = durable.ledger->backup(path, {});
+        durable.vfs.clear();
+        ASSERT_FALSE(made);
+        EXPECT_EQ(made.error().details.at("reason"), "disk_full");
+        EXPECT_NE(made.error().message.find("'" + path + "'"), std::string::npos) << made.error().message;
+        EXPECT_EQ(made.error().message.find("by itself"), std::string::npos);
+        for (const auto& left : std::filesystem::directory_iterator(durable.scratch.path()))
+            EXPECT_FALSE(left.path().filename().string().starts_with("copy.db")) << left.path();
+    }
+}
+
 }  // namespace
 }  // namespace callgate::ledger::testing
