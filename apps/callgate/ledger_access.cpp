@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "ledger/control/server.h"
 #include "ledger/control/service.h"
 #include "ledger/sqlite/sqlite_ledger.h"
+#include "os/state_directory.h"
 #include "terminal.h"
 
 namespace callgate::cli {
@@ -32,12 +32,6 @@ constexpr std::chrono::milliseconds kLongestPause{200};
 std::string set_in_environment(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr ? "" : value;
-}
-
-std::string home() {
-    if (std::string set = set_in_environment("HOME"); set.starts_with('/')) return set;
-    const passwd* entry = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): before any thread
-    return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "";
 }
 
 bool has_reason(const Error& error, std::string_view reason) {
@@ -94,10 +88,7 @@ Result<uid_t> owner_of(const std::string& directory) {
 Result<std::string> ledger_directory(const std::string& given) {
     if (!given.empty()) return given;
     if (std::string set = set_in_environment("CALLGATE_LEDGER"); !set.empty()) return set;
-    // The XDG rules: a path that is not absolute counts as not set.
-    if (const std::string state = set_in_environment("XDG_STATE_HOME"); state.starts_with('/'))
-        return state + "/callgate";
-    if (const std::string own = home(); !own.empty()) return own + "/.local/state/callgate";
+    if (const std::string state = os::state_directory(); !state.empty()) return state + "/callgate";
     return fail(ErrorCode::config_error,
                 "It is not known where the ledger is: this user has no home directory. Give --ledger DIR.",
                 {{"reason", "no_home"}});

@@ -23,6 +23,7 @@
 #include "base/seal.h"
 #include "ledger/operators.h"
 #include "os/files.h"
+#include "os/state_directory.h"
 #include "os/system_error.h"
 
 namespace callgate::cli {
@@ -90,7 +91,7 @@ Result<std::string> operator_key_path() {
     };
     if (const std::string config = set("XDG_CONFIG_HOME"); config.starts_with('/'))
         return config + "/callgate/operator.key";
-    if (const std::string home = set("HOME"); home.starts_with('/'))
+    if (const std::string home = os::home_directory(); !home.empty())
         return home + "/.config/callgate/operator.key";
     return unusable("no_home",
                     "It is not known where your operator key is: you have no home directory. Set "
@@ -131,6 +132,11 @@ Result<OperatorKeyFile> OperatorKeyFile::read(os::FileOps& files, const std::str
                                     "operator enroll`.",
                                     path));
     }
+    if ((there->permissions & 0077) != 0)
+        return unusable("key_permission",
+                        fmt::format("Others may read or write your operator key {} (mode {:04o}). If nobody "
+                                    "did, take that away: chmod 600 '{}'",
+                                    path, there->permissions, path));
     CALLGATE_TRY_ASSIGN(auto text, os::read_file(files, path, kMaxFileBytes));
     const auto parsed = json::parse(text);
     OperatorKeyFile file;

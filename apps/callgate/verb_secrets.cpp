@@ -20,6 +20,7 @@
 #include "options.h"
 #include "os/file_ops.h"
 #include "os/files.h"
+#include "os/state_directory.h"
 #include "os/system_error.h"
 #include "program.h"
 #include "redact/secret_set.h"
@@ -98,9 +99,7 @@ private:
 #endif
         path_ = line_.file.empty() ? variable("CALLGATE_SECRETS") : line_.file;
         if (path_.empty()) {
-            std::string state = variable("XDG_STATE_HOME");
-            if (const std::string home = variable("HOME"); state.empty() && !home.empty())
-                state = home + "/.local/state";
+            const std::string state = os::state_directory();
             if (state.empty())
                 return fail(ErrorCode::config_error, "There is no HOME to keep secrets in. Give --file PATH.",
                             {{"reason", "usage"}});

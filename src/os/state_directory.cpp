@@ -19,7 +19,9 @@ std::string absolute_in_environment(const char* name) {
     return value != nullptr && *value == '/' ? value : "";
 }
 
-std::string home() {
+}  // namespace
+
+std::string home_directory() {
     if (std::string set = absolute_in_environment("HOME"); !set.empty()) return set;
     passwd entry{};
     passwd* found = nullptr;
@@ -28,11 +30,9 @@ std::string home() {
     return found->pw_dir != nullptr ? found->pw_dir : "";
 }
 
-}  // namespace
-
 std::string state_directory() {
     if (std::string set = absolute_in_environment("XDG_STATE_HOME"); !set.empty()) return set;
-    const std::string own = home();
+    const std::string own = home_directory();
     return own.empty() ? "" : own + "/.local/state";
 }
 

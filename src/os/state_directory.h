@@ -11,6 +11,9 @@
 
 namespace callgate::os {
 
+/// $HOME if it is an absolute path, else where the system says that this user is at home; "" if nowhere.
+std::string home_directory();
+
 /// $XDG_STATE_HOME if it is an absolute path, else ~/.local/state; "" where this user has no home.
 std::string state_directory();
 

@@ -1,5 +1,7 @@
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <callgate/secret_stores.h>
 
 #include "base/clock.h"
@@ -64,6 +66,13 @@ Result<SecretsFileInfo> EncryptedFileSecrets::check() const {
 
 Result<void> EncryptedFileSecrets::rotate_key(const KeySource& to) {
     CALLGATE_TRY_ASSIGN(auto key, secrets::load_key(state_->files, to));
+    CALLGATE_TRY_ASSIGN(const auto now, check());
+    if (key.id() == now.key_id)
+        return fail(ErrorCode::config_error,
+                    fmt::format("The secrets are sealed with this key, {}, already. Name another, or a file "
+                                "that is not there: it is made.",
+                                now.key_id),
+                    {{"reason", "same_key"}, {"key_id", now.key_id}});
     return state_->file.rotate_key(std::move(key));
 }
 

@@ -63,8 +63,10 @@ TEST(EncryptedFileSecrets, ChangeTheirKey) {
     const auto store = EncryptedFileSecrets::open(dir.file("secrets"), old_key);
     ASSERT_TRUE((*store)->set("github", "token", "the value"));
     EXPECT_EQ(reason_of((*store)->rotate_key(KeySource::file(dir.file("none")))), "key_missing");
+    EXPECT_EQ(reason_of((*store)->rotate_key(old_key)), "same_key");
     ASSERT_TRUE((*store)->rotate_key(new_key));
     EXPECT_EQ(value_of(**store, "github", "token"), "the value");
+    EXPECT_EQ(reason_of((*store)->rotate_key(new_key)), "same_key");
     EXPECT_EQ(reason_of(EncryptedFileSecrets::open(dir.file("secrets"), old_key)), "wrong_key");
     EXPECT_TRUE(EncryptedFileSecrets::open(dir.file("secrets"), new_key));
 }
