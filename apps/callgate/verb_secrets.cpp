@@ -101,7 +101,9 @@ private:
         if (path_.empty()) {
             const std::string state = os::state_directory();
             if (state.empty())
-                return fail(ErrorCode::config_error, "There is no HOME to keep secrets in. Give --file PATH.",
+                return fail(ErrorCode::config_error,
+                            "There is nowhere to keep secrets: this user has no home directory. Give --file "
+                            "PATH.",
                             {{"reason", "usage"}});
             path_ = state + "/callgate/secrets";
             own_directory_ = true;

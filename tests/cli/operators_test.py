@@ -819,6 +819,32 @@ class OperatorsAtATerminal(LedgerTest):
         self.assertEqual(code, 0, shown)
         self.assertNotEqual((self.dir / "config/callgate/operator.key").read_text(), before)
 
+    def test_an_operator_key_that_others_can_read_is_refused(self):
+        code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))
+        self.assertEqual(code, 0, shown)
+        key = self.dir / "config/callgate/operator.key"
+        for mode in (0o644, 0o640, 0o620):
+            key.chmod(mode)
+            ran = self.run_program("operator", "show", env={"XDG_CONFIG_HOME": str(self.dir / "config")})
+            self.assertEqual((ran.code, ran.out), (2, ""), ran)
+            self.assertIn(f"chmod 600 '{key}'", ran.err)
+        key.chmod(0o600)
+        ran = self.run_program("operator", "show", env={"XDG_CONFIG_HOME": str(self.dir / "config")})
+        self.assertEqual(ran.code, 0, ran)
+
+    def test_without_home_every_verb_uses_the_one_that_the_system_knows(self):
+        home = pwd.getpwuid(os.getuid()).pw_dir
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "HOME" and not name.startswith(("XDG_", "CALLGATE_"))
+        }
+        for arguments in (["operator", "show"], ["secrets", "check", "nobody", "nothing"]):
+            ran = subprocess.run([harness.binary, *arguments], capture_output=True, env=env, text=True)
+            self.assertNotIn("home directory", ran.stderr, arguments)
+            if arguments[0] == "operator" and ran.returncode != 0:
+                self.assertIn(home, ran.stderr, arguments)
+
     def test_a_passphrase_is_typed_at_a_terminal_or_not_at_all(self):
         env = {**os.environ, "XDG_CONFIG_HOME": str(self.dir / "config")}
         ran = subprocess.run(
@@ -865,32 +891,6 @@ class OperatorsAtATerminal(LedgerTest):
         self.assertEqual(json.loads(process.stdout.readline())["id"], approval_id(3))
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0)
-
-    def test_an_operator_key_that_others_can_read_is_refused(self):
-        code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))
-        self.assertEqual(code, 0, shown)
-        key = self.dir / "config/callgate/operator.key"
-        for mode in (0o644, 0o640, 0o620):
-            key.chmod(mode)
-            ran = self.run_program("operator", "show", env={"XDG_CONFIG_HOME": str(self.dir / "config")})
-            self.assertEqual((ran.code, ran.out), (2, ""), ran)
-            self.assertIn(f"chmod 600 '{key}'", ran.err)
-        key.chmod(0o600)
-        ran = self.run_program("operator", "show", env={"XDG_CONFIG_HOME": str(self.dir / "config")})
-        self.assertEqual(ran.code, 0, ran)
-
-    def test_without_home_every_verb_uses_the_one_that_the_system_knows(self):
-        home = pwd.getpwuid(os.getuid()).pw_dir
-        env = {
-            name: value
-            for name, value in os.environ.items()
-            if name != "HOME" and not name.startswith(("XDG_", "CALLGATE_"))
-        }
-        for arguments in (["operator", "show"], ["secrets", "check", "nobody", "nothing"]):
-            ran = subprocess.run([harness.binary, *arguments], capture_output=True, env=env, text=True)
-            self.assertNotIn("home directory", ran.stderr, arguments)
-            if arguments[0] == "operator" and ran.returncode != 0:
-                self.assertIn(home, ran.stderr, arguments)
 
     def test_lines_fit_the_terminal(self):
         owner = self.own()
