@@ -29,8 +29,7 @@ Result<std::string> read_standard_input(std::size_t max_bytes) {
     std::string text;
     std::string block(std::min<std::size_t>(max_bytes + 1, 64u << 10), '\0');
     for (;;) {
-        const auto got = files.read(fd, block);
-        if (!got && os::error_number(got.error()) == EINTR) continue;
+        const auto got = os::uninterrupted([&] { return files.read(fd, block); });
         if (!got) {
             const int number = os::error_number(got.error());
             if (number == EISDIR)

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "os/files.h"
 #include "os/system_error.h"
 
 namespace callgate::os {
@@ -20,8 +21,7 @@ Result<FileLock> FileLock::take(FileOps& files, const std::string& path, std::ch
             fmt::format("The lock file {} cannot be used: {}.", lock_path, errno_text(error_number(error))),
             {{"reason", "file_unwritable"}, {"path", lock_path}, {"errno", error_number(error)}});
     };
-    Result<Fd> fd = files.open(lock_path, OpenMode::create);
-    while (!fd && error_number(fd.error()) == EINTR) fd = files.open(lock_path, OpenMode::create);
+    auto fd = uninterrupted([&] { return files.open(lock_path, OpenMode::create); });
     if (!fd) return unusable(fd.error());
 
     // The kernel has no wait with an end, so it is asked again. Turns are short: one file is written.

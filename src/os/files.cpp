@@ -12,16 +12,6 @@
 namespace callgate::os {
 namespace {
 
-template <class Call>
-auto uninterrupted(Call call) {
-    for (;;) {
-        auto result = call();
-        if (result || error_number(result.error()) != EINTR) {
-            return result;
-        }
-    }
-}
-
 tl::unexpected<Error> unusable(std::string_view reason, const std::string& path, std::string sentence,
                                boost::json::object facts = {}) {
     facts["reason"] = reason;

@@ -5,14 +5,26 @@
 // Threads: as safe as the FileOps they are given.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/rng.h"
 #include "os/file_ops.h"
+#include "os/system_error.h"
 
 namespace callgate::os {
+
+/// What a call of FileOps gives; made again for as long as a signal interrupts it.
+template <class Call>
+auto uninterrupted(Call call) {
+    for (;;) {
+        auto result = call();
+        if (result || error_number(result.error()) != EINTR) return result;
+    }
+}
 
 /// config_error with details {reason, path, …}: file_missing, file_is_directory, file_is_special,
 /// file_permission, file_too_large, file_unreadable. A file that grows while it is read is still held to

@@ -67,13 +67,6 @@ Result<SealKey> key_from(std::string_view text, const KeySource& source, std::st
                                 what, text.size()));
 }
 
-template <class Call>
-auto uninterrupted(Call call) {
-    auto result = call();
-    while (!result && os::error_number(result.error()) == EINTR) result = call();
-    return result;
-}
-
 bool is_link(const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_symlink(path, ignored);
@@ -113,19 +106,19 @@ Result<void> check_private(const os::FileInfo& info, const KeySource& source, co
 
 Result<SealKey> from_file(os::FileOps& files, const KeySource& source, const std::string& path) {
     // Looked at before it is opened, since opening a pipe would wait; and after, since it may be another one.
-    const auto before = uninterrupted([&] { return files.stat(path); });
+    const auto before = os::uninterrupted([&] { return files.stat(path); });
     if (!before) return unreadable(source, path, before.error());
     CALLGATE_TRY(check_private(*before, source, path));
-    const auto fd = uninterrupted([&] { return files.open(path, os::OpenMode::read); });
+    const auto fd = os::uninterrupted([&] { return files.open(path, os::OpenMode::read); });
     if (!fd) return unreadable(source, path, fd.error());
-    const auto info = uninterrupted([&] { return files.stat(*fd); });
+    const auto info = os::uninterrupted([&] { return files.stat(*fd); });
     if (!info) return unreadable(source, path, info.error());
     CALLGATE_TRY(check_private(*info, source, path));
 
     LockedBytes text(kMaxKeyText);
     std::size_t size = 0;
     while (size < text.size()) {
-        const auto got = uninterrupted([&] { return files.read(*fd, text.bytes().subspan(size)); });
+        const auto got = os::uninterrupted([&] { return files.read(*fd, text.bytes().subspan(size)); });
         if (!got) return unreadable(source, path, got.error());
         if (*got == 0) break;
         size += *got;

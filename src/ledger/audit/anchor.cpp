@@ -131,11 +131,11 @@ Result<std::optional<Checkpoint>> last_anchored(os::FileOps& files, const std::s
         begin -= size;
         std::string piece(size, '\0');
         for (std::size_t done = 0; done < size;) {
-            const auto read = files.pread(*file, std::span(piece).subspan(done), begin + done);
-            if (!read && os::error_number(read.error()) == EINTR) continue;
-            if (!read) return tl::unexpected(read.error());
-            if (*read == 0) return std::nullopt;  // it was cut meanwhile
-            done += *read;
+            CALLGATE_TRY_ASSIGN(const auto read, os::uninterrupted([&] {
+                                    return files.pread(*file, std::span(piece).subspan(done), begin + done);
+                                }));
+            if (read == 0) return std::nullopt;  // it was cut meanwhile
+            done += read;
         }
         text.insert(0, piece);
         // A line counts if its end is there; the first one here may have begun further up.

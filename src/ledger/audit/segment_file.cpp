@@ -47,9 +47,9 @@ public:
             if (looked > kMaxLine)
                 return fail(ErrorCode::internal, "A line is too long for a segment of the audit.");
             text_.resize(looked + kPiece);
-            auto got = files_.read(file_, std::span(text_).subspan(looked));
+            auto got =
+                os::uninterrupted([&] { return files_.read(file_, std::span(text_).subspan(looked)); });
             text_.resize(looked + got.value_or(0));
-            if (!got && os::error_number(got.error()) == EINTR) continue;
             if (!got) return tl::unexpected(std::move(got.error()));
             if (*got == 0 && text_.empty()) return std::nullopt;
             if (*got == 0) return fail(ErrorCode::internal, "Its last line does not end: it was cut off.");

@@ -93,11 +93,9 @@ Result<void> each_piece(os::FileOps& files, const std::string& path,
     CALLGATE_TRY_ASSIGN(auto file, files.open(path, os::OpenMode::read));
     std::string block(kPiece, '\0');
     for (;;) {
-        auto got = files.read(file, block);
-        if (!got && os::error_number(got.error()) == EINTR) continue;
-        if (!got) return tl::unexpected(std::move(got.error()));
-        if (*got == 0) return {};
-        take(std::string_view(block).substr(0, *got));
+        CALLGATE_TRY_ASSIGN(const auto size, os::uninterrupted([&] { return files.read(file, block); }));
+        if (size == 0) return {};
+        take(std::string_view(block).substr(0, size));
     }
 }
 

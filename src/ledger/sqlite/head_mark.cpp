@@ -180,11 +180,11 @@ Result<std::optional<MarkRecord>> HeadMark::look(os::FileOps& files, const std::
     for (const std::uint64_t at : {std::uint64_t{0}, kApart}) {
         Slot slot{};
         for (std::size_t done = 0; done < kSlot;) {
-            const auto read = files.pread(*file, std::span(slot).subspan(done), at + done);
-            if (!read && os::error_number(read.error()) == EINTR) continue;
-            if (!read) return tl::unexpected(read.error());
-            if (*read == 0) break;
-            done += *read;
+            CALLGATE_TRY_ASSIGN(const auto size, os::uninterrupted([&] {
+                                    return files.pread(*file, std::span(slot).subspan(done), at + done);
+                                }));
+            if (size == 0) break;
+            done += size;
         }
         const auto record = read_slot(slot, chain_id);
         if (record && (!newest || newest->serial < record->serial)) newest = record;
