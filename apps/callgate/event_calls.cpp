@@ -63,8 +63,10 @@ Object call_from_events(const Array& events) {
     };
     std::int64_t attempts = 0;
     for (const Value& event : events) attempts = std::max(attempts, number_at(event, "attempt"));
+    const std::string state = state_of(events);
+    const bool goes_on = state == "waiting" || state == "dispatched";
     return {{"call_id", first("call_id")},
-            {"state", state_of(events)},
+            {"state", state},
             {"tool", first("tool_name")},
             {"action", first("action")},
             {"effect", ""},
@@ -76,7 +78,7 @@ Object call_from_events(const Array& events) {
             {"fingerprint", first("request_hash")},
             {"error_code", events.empty() ? std::string() : text_at(events.back(), "error_code")},
             {"created_at", first("timestamp")},
-            {"ended_at", events.empty() ? std::string() : text_at(events.back(), "timestamp")},
+            {"ended_at", goes_on || events.empty() ? Value() : Value(text_at(events.back(), "timestamp"))},
             {"recorded", "events"}};
 }
 

@@ -27,6 +27,11 @@ Option& Option::not_empty() {
     return *this;
 }
 
+Option& Option::empty_too() {
+    may_be_empty = true;
+    return *this;
+}
+
 Option& Option::excludes(std::string name) {
     excluded.push_back(std::move(name));
     return *this;

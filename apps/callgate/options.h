@@ -40,7 +40,7 @@ struct Option {
     std::uint64_t most = ~std::uint64_t{0};
     bool is_required = false;
     bool is_size = false;                    ///< 4k and 4M are numbers, too
-    bool may_be_empty = true;                ///< `--key ''`
+    bool may_be_empty = true;                ///< `--key ''`; not where an option takes a text
     std::optional<std::string> value_alone;  ///< what `--coerce` means; a value needs `--coerce=full` then
     std::vector<std::string> excluded{};     ///< options that cannot stand beside it
     Completes completes = Completes::nothing;
@@ -50,6 +50,7 @@ struct Option {
     Option& positive() { return between(1, ~std::uint64_t{0}); }
     Option& required();
     Option& not_empty();
+    Option& empty_too();
     Option& excludes(std::string name);
     Option& completed_by(Completes what);
 

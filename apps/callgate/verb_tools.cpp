@@ -134,7 +134,8 @@ void add_tools(Verb& program, const Console& console) {
     auto line = std::make_shared<ToolsLine>();
     Verb& verb = program.add("tools", "the built-in demo set, to try the runtime on");
     verb.option("--scopes", "A,B", "only what a caller sees who was granted these scopes; \"\" for none",
-                line->scopes);
+                line->scopes)
+        .empty_too();
     verb.option("--format", "FORM",
                 "the definitions as a request takes them: mcp, openai (Chat Completions), responses, "
                 "anthropic, gemini, bedrock, or bare",

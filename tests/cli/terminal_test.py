@@ -80,7 +80,8 @@ class Recorded(LedgerTest):
 
     def test_a_resumed_call_is_found_under_the_id_that_asked(self):
         asked = self.json("call", "send_mail", MAIL, code=4)["call_id"]
-        self.assertIn("has not begun", self.verb("calls", "show", asked, code=1).err)
+        waits = self.json("calls", "show", asked)["call"]
+        self.assertEqual((waits["call_id"], waits["state"], waits["ended_at"]), (asked, "waiting", None))
         self.approve()
         ran = self.json("call", "--resume", asked[-12:])["call_id"]
         self.assertNotEqual(ran, asked)
