@@ -159,8 +159,9 @@ TEST_P(VerbAudit, WhatWasKeptAsJsonIsAWitness) {
 TEST_P(VerbAudit, OneIsNotMany) {
     call(1);
     ready();
-    EXPECT_THAT(test.run({"audit", "archive", "--max-events", "1", "--yes"}).out,
-                HasSubstr("1 event is archived"));
+    ASSERT_EQ(test.run({"audit", "archive", "--yes"}).exit_code, 0);
+    EXPECT_THAT(test.run({"audit", "archive", "--yes"}).out, HasSubstr("1 event is archived"))
+        << "that the others were";
 }
 
 TEST_P(VerbAudit, AWitnessOfOnlyWhatWasArchivedIsAnError) {
