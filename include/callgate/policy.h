@@ -51,7 +51,7 @@ struct CallView {
     EffectClass effect;
     std::string_view tenant;
     std::string_view principal;
-    std::string_view trace_id;
+    std::string_view trace_id;  ///< the call's id where the context has none
     std::string_view run_id;
     std::string_view task_id;
     std::string_view step_id;
@@ -67,9 +67,9 @@ struct CallView {
 /// (also on threads that run stages for others, in explain(), and again when an approved call is resumed),
 /// several at once.
 ///
-/// What it throws is dropped and counted (RuntimeStats: classify.predicate_faults, gate.predicate_faults),
-/// and closes the gate: a rule that restricts (deny, confirm, preview, raise_risk) then matches, one that
-/// allows does not.
+/// What it throws is dropped and counted (RuntimeStats: classify.predicate_faults, gate.predicate_faults;
+/// in explain() only the first, since nothing passes its gate), and closes the gate: a rule that restricts
+/// (deny, confirm, preview, raise_risk) then matches, one that allows does not.
 ///
 /// Name and version stand for it on the record, in the rule's identity and in what an approval is bound to.
 /// So change the version whenever what it says changes: an open approval of the old version is then void. A
@@ -133,7 +133,7 @@ struct PolicyLimits {
 };
 
 struct PolicyConfig {
-    std::vector<Rule> rules;
+    std::vector<Rule> rules;  ///< at most 1,000
     PolicyLimits limits;
     std::vector<TimeWindow> quiet_hours;
     /// Globs: a tool that needs such a scope is always confirmed.

@@ -220,8 +220,10 @@ std::string Call::run_key() const {
 
 policy::Question Call::question() {
     policy::Question asked{*tool, outcome.action, *arguments, *request.context, effect, started_wall};
-    if (rules != nullptr && rules->has_predicates()) [[unlikely]]
+    if (rules != nullptr && rules->has_predicates()) [[unlikely]] {
         asked.log = &cold().predicates;
+        if (request.context->trace_id.empty()) asked.trace_id = base::Uuid{id}.to_string();
+    }
     return asked;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +47,22 @@ TEST_WITH_EITHER_LEDGER(PredicateRule, AsksAPersonOnlyWhereTheFunctionSaysSo) {
     EXPECT_EQ(asked.state(), State::needs_approval);
     ASSERT_TRUE(node->approvals().approve(asked.approval_id(), "olga"));
     EXPECT_EQ(node->resume(asked.call_id()).text(), "50000");
+}
+
+TEST_WITH_EITHER_LEDGER(PredicateRule, SeesTheCallsIdWhereTheContextHasNoTraceId) {
+    const TestRuntime node;
+    ASSERT_TRUE(node->tools().add(refund()));
+    std::vector<std::string> seen;
+    const auto look = [&seen](const CallView& call) {
+        seen.emplace_back(call.trace_id);
+        return false;
+    };
+    ASSERT_TRUE(node->policy().set(rule_with("1", look)));
+    const Outcome plain = node->call("refund", {{"cents", 5}});
+    Context named;
+    named.trace_id = "mine";
+    node->call("refund", {{"cents", 6}}, named);
+    EXPECT_EQ(seen, (std::vector<std::string>{plain.call_id(), "mine"}));
 }
 
 TEST_WITH_EITHER_LEDGER(PredicateRule, StandsByNameAndVersionInTheApprovalAndOnTheRecord) {

@@ -44,6 +44,7 @@ struct Question {
     EffectClass effect;
     base::WallTime now;
     PredicateLog* log = nullptr;  ///< null: nobody wants to know which predicates counted
+    std::string trace_id = {};    ///< for predicates, where the caller gave none
 };
 
 /// Why the risk is above the contract's.

@@ -14,7 +14,7 @@ namespace {
                         .effect = question.effect,
                         .tenant = caller.tenant,
                         .principal = caller.principal,
-                        .trace_id = caller.trace_id,
+                        .trace_id = caller.trace_id.empty() ? question.trace_id : caller.trace_id,
                         .run_id = caller.run_id,
                         .task_id = caller.task_id,
                         .step_id = caller.step_id,
