@@ -44,8 +44,8 @@ struct RegisteredTool {
     ToolHealth health;
     bool quarantined = false;
     bool silenced = false;
-    /// A native tool, or an action of one, about which nobody said what it risks or what repeating it would
-    /// do: it runs as `low` and `unsafe`.
+    /// A native tool, or an action of one, about which nobody said either what it risks or what repeating it
+    /// would do: it runs as `low` and `unsafe`. One of the two is a declaration; the other has its default.
     bool undeclared = false;
 };
 
@@ -77,7 +77,7 @@ public:
     Registry& operator=(const Registry&) = delete;
 
     /// config_error {reason: duplicate_name | bad_name | bad_schema | inline_credential | bad_contract |
-    /// too_many | …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
+    /// bad_default | too_many | …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
     [[nodiscard]] Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
     /// The same for hosts that would rather stop than start without a tool: throws RegistrationError
     /// (exceptions.h) where add() would refuse. Chains.

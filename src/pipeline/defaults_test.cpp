@@ -61,12 +61,14 @@ TEST_WITH_EITHER_LEDGER(SchemaDefaults, AreSeenByTheToolHoweverTheArgumentsCome)
 TEST_WITH_EITHER_LEDGER(SchemaDefaults, HaveToFitTheSchema) {
     TestRuntime node;
     node->tools().add_or_throw(paying(
-        nullptr, R"({"type":"object","properties":{"to":{},"n":{"type":"integer","default":"ten"}}})"));
-    for (const Outcome& refused : {node->call("pay", R"({"to":1})"), node->call("pay", {{"to", 1}})}) {
+        nullptr,
+        R"({"type":"object","properties":{"to":{"properties":{"n":{"type":"integer","default":"ten"}}}}})"));
+    for (const Outcome& refused :
+         {node->call("pay", R"({"to":{}})"), node->call("pay", {{"to", Object()}})}) {
         EXPECT_EQ(refused.state(), State::invalid);
         EXPECT_NE(refused.error()->message.find("n"), std::string::npos);
     }
-    EXPECT_TRUE(node->call("pay", R"({"n":1})").ok());
+    EXPECT_TRUE(node->call("pay", R"({"to":{"n":1}})").ok());
 }
 
 TEST(SchemaDefaults, KeepTheArgumentsWithinTheirLimits) {

@@ -1,6 +1,7 @@
 #include <map>
 #include <stdexcept>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -385,6 +386,32 @@ RC_GTEST_PROP(Registry, BehavesLikeASortedMapUnderAnyScript, ()) {
         RC_ASSERT(names(registry.list()) == expected);
         RC_ASSERT(registry.size() == expected.size());
     }
+}
+
+TEST(Registry, ADefaultThatNoCallCouldLeaveOutIsRefusedWithItsParameter) {
+    const auto answer = [](std::string_view schema, Contract contract = {}) -> std::string {
+        Registry registry;
+        Tool tool(ToolDefinition("t", "", json_of(schema)), echo_tool("t").body);
+        tool.contract = std::move(contract);
+        const auto added = registry.add(std::move(tool));
+        if (added) return "added";
+        EXPECT_EQ(added.error().details.at("reason"), "bad_default");
+        EXPECT_THAT(added.error().message, testing::HasSubstr("the default of the parameter 'n'"));
+        return std::string(added.error().details.at("place").as_string());
+    };
+    const auto of_n = [](std::string_view n, std::string_view rest = "") {
+        return R"({"type":"object","properties":{"n":)" + std::string(n) + "}" + std::string(rest) + "}";
+    };
+    EXPECT_EQ(answer(of_n(R"({"type":"integer","minimum":5,"default":3})")), "/n");
+    EXPECT_EQ(answer(of_n(R"({"type":"object","required":["m"],"default":{}})")), "/n");
+    EXPECT_EQ(answer(of_n(R"({"type":"integer","minimum":5,"default":5})")), "added");
+    EXPECT_EQ(answer(of_n(R"({"type":"integer","default":"3"})")),
+              "added");  // brought into shape, as in a call
+    EXPECT_EQ(answer(of_n(R"({"default":1})", R"(,"required":["m"],"dependentRequired":{"n":["m"]})")),
+              "added");
+    Contract elsewhere;
+    elsewhere.provider = ProviderType::http;  // its defaults are its own affair
+    EXPECT_EQ(answer(of_n(R"({"type":"integer","minimum":5,"default":3})"), elsewhere), "added");
 }
 
 }  // namespace

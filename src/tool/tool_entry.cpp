@@ -97,7 +97,7 @@ Result<schema::Schema> compile(const ToolDefinition& definition, const Value& do
 bool nobody_declared(const Contract& contract, const std::vector<std::string>& actions) {
     if (contract.provider != ProviderType::native || contract.risk || contract.effect.declared())
         return false;
-    if (actions.empty()) return contract.risk_map.empty() && contract.effect_map.empty();
+    if (actions.empty()) return !contract.risk_map.contains("call") && !contract.effect_map.contains("call");
     return std::ranges::any_of(actions, [&](const std::string& action) {
         return !contract.risk_map.contains(action) && !contract.effect_map.contains(action);
     });
@@ -120,6 +120,29 @@ Result<std::vector<std::string>> checked_actions(const Tool& tool) {
                           fmt::format("it has two actions called \"{}\".", shown_name(actions[i])));
     }
     return actions;
+}
+
+// A default breaks a rule of its own parameter, so that no call could leave it out. Rules over several
+// members depend on what else is sent.
+Result<void> check_defaults(const ToolEntry& entry, const schema::Defaults& defaults) {
+    Value filled = Object();
+    std::vector<std::string> places;
+    defaults.fill(filled, &places);
+    if (places.empty()) return {};
+    filled = entry.input().coerce(filled, entry.contract().coercion).value;
+    for (const schema::Violation& violation : entry.input().explain(filled).violations) {
+        for (const std::string& place : places) {
+            const std::string_view at = violation.instance_path;
+            const bool inside = at == place || at.starts_with(place + '/');
+            if (!inside || !violation.schema_path.starts_with("#/properties/")) continue;
+            return refuse(entry.name(), "bad_default",
+                          fmt::format("the default of the parameter '{}' does not fit its schema, and every "
+                                      "call without it would be refused: {}",
+                                      shown_name(place.substr(1)), violation.message),
+                          {{"place", place}});
+        }
+    }
+    return {};
 }
 
 // The contract's scopes include what the body cannot do without.
@@ -204,6 +227,7 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     entry->definition_hash_ = base::sha256(canonical);
     entry->live_ = std::make_unique<LiveState>(options.degraded_after, contract.breaker, contract.retry);
     entry->tool_ = std::move(tool);
+    if (entry->defaults_) CALLGATE_TRY(check_defaults(*entry, *entry->defaults_));
     entry->derive();
     return entry;
 }

@@ -37,6 +37,7 @@ TEST(Undeclared, RiskOrEffectIsADeclaration) {
     EXPECT_FALSE(listed_as_undeclared(echo_tool("t").effect(EffectClass::unsafe)));  // the default, but said
     EXPECT_FALSE(listed_as_undeclared(echo_tool("t").read_only()));
     EXPECT_FALSE(listed_as_undeclared(echo_tool("t").risk("call", Risk::low)));
+    EXPECT_TRUE(listed_as_undeclared(echo_tool("t").risk("wipe", Risk::high)));  // it has no such action
     Tool tool = echo_tool("t");
     tool.contract.effect = EffectClass::unsafe;
     EXPECT_FALSE(listed_as_undeclared(tool));
