@@ -220,8 +220,10 @@ auto Runtime::async_call(std::string tool, Args arguments, Context context) {
     return async_call(std::move(request), std::move(context), boost::asio::use_awaitable);
 }
 
-/// Approvals::wait(), awaited on an executor of the host's: a coroutine on the runtime's own (executor_of)
-/// that still waits when the runtime ends is destroyed, not resumed. What awaits it may be cancelled as a
+/// Approvals::wait(), awaited on an executor of the host's. One that still waits when the runtime ends is
+/// resumed there with runtime_closing. On the runtime's own executor (executor_of), which ends with it, that
+/// may come too late: the coroutine is then destroyed without it, and one that is resumed must not use the
+/// runtime. What awaits it may be cancelled as a
 /// call may (cancelled {reason: called_off}).
 ///
 ///     cg::Result<cg::Approval> decided = co_await cg::async_decision(runtime, asked.approval_id());

@@ -137,8 +137,9 @@ public:
 
     /// The result as a C++ value: any type that a typed tool may take (typed.h), ToolResult,
     /// std::vector<Block>, or void. It is read from the structured content if there is some, otherwise from
-    /// what the tool returned; where that does not fit and there is text, from the text, and last from the
-    /// JSON that the text is. Numbers are those that were returned, also in a replay.
+    /// what the tool returned; where that does not fit and the tool returned text (a string, or text blocks),
+    /// from the text, and last from the JSON that the text is. What text() writes of another value is not
+    /// read: 5 is no std::string. Numbers are those that were returned, also in a replay.
     /// A call that did not succeed gives its own error, and a result that does not fit gives output_invalid
     /// with details {reason, path}. Defined in typed_outcome.h, which callgate.h includes.
     template <class T>

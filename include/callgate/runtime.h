@@ -133,7 +133,8 @@ struct RuntimeOptions {
     std::optional<KeySource> seal_key;
     std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
     /// How many calls of one principal, and of one tenant, may wait for a decision; more are refused:
-    /// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant}.
+    /// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant}. In all 10,000 may wait;
+    /// then ledger_unavailable {reason: approvals_full}.
     std::size_t max_open_approvals_per_principal = 1'000;
     std::size_t max_open_approvals_per_tenant = 5'000;
     /// In memory: what arguments and outcomes of calls may take together. Past it the oldest outcomes go, and
@@ -239,7 +240,9 @@ public:
     Outcome preview(std::string_view tool, Args arguments = {}, Context context = {},
                     std::string action = "call");
     /// What would be decided, stage by stage up to the gate, as if the call were made at `at` (now, if
-    /// absent). Nothing is run or recorded, and no observer is notified.
+    /// absent). The tool is not run, nothing is recorded, and no observer is notified. Rules' predicates and
+    /// the tool's before_validate and after_validate do run, and faults of predicates that raise the risk are
+    /// counted (classify.predicate_faults).
     CallExplanation explain(CallRequest request, Context context = {},
                             std::optional<std::chrono::system_clock::time_point> at = {});
     /// Runs what was approved: `call_id` is the id of the call that asked, `context` one of the same

@@ -96,9 +96,9 @@ struct ToolDefinition {
 /// Attempts after the first. A call is tried again only if it is proven that it was not applied, or if its
 /// effect class allows it.
 struct RetryPolicy {
-    std::uint32_t max_retries = 0;
-    std::chrono::milliseconds base_delay{500};  ///< doubled each time, full jitter
-    std::chrono::milliseconds max_delay{30'000};
+    std::uint32_t max_retries = 0;                ///< at most 10
+    std::chrono::milliseconds base_delay{500};    ///< doubled each time, full jitter; at most max_delay
+    std::chrono::milliseconds max_delay{30'000};  ///< at most 1 h
     double budget = 0.1;  ///< retries as a share of first attempts, per tool; 10 are always free
 
     RetryPolicy() = default;
@@ -112,8 +112,8 @@ struct UseLimits {
     /// deadline or until it is called off; otherwise it is refused at once.
     bool queue = false;
     std::uint32_t calls = 0;
-    std::chrono::milliseconds window{60'000};
-    std::uint64_t per_run = 0;  ///< calls of one run
+    std::chrono::milliseconds window{60'000};  ///< at most 31 days
+    std::uint64_t per_run = 0;                 ///< calls of one run
 
     UseLimits() = default;
 };
@@ -121,8 +121,8 @@ struct UseLimits {
 /// Opens after `failures` in a row that say the tool is broken (timeouts, transport, exceptions), for `rest`;
 /// then one call is let through to see.
 struct BreakerPolicy {
-    std::uint32_t failures = 10;  ///< 0 switches it off
-    std::chrono::milliseconds rest{30'000};
+    std::uint32_t failures = 10;             ///< 0 switches it off
+    std::chrono::milliseconds rest{30'000};  ///< at most 1 h
 
     BreakerPolicy() = default;
 };
@@ -140,7 +140,7 @@ struct Contract {
     std::map<std::string, Risk, std::less<>> risk_map;  ///< by action
     EffectChoice effect;                                ///< default: unsafe
     std::map<std::string, EffectClass, std::less<>> effect_map;
-    std::optional<std::chrono::milliseconds> timeout;
+    std::optional<std::chrono::milliseconds> timeout;  ///< at most 1 h
     RetryPolicy retry;
     BreakerPolicy breaker;
     UseLimits limits;
