@@ -1,9 +1,12 @@
 #include "command_line.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +22,7 @@ namespace {
 
 constexpr std::size_t kLongestWord = 40;
 constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+constexpr std::uint64_t kMost32 = ~std::uint32_t{0};
 
 bool is_under(const Verb& verb, std::string_view group) {
     for (const Verb* at = &verb; at != nullptr; at = at->parent())
@@ -94,6 +98,28 @@ std::string unexpected(const Verb& verb, const std::vector<std::string>& left_ov
             "read from standard input. ";
     said.pop_back();
     return said;
+}
+
+bool is_narrow(const Option& option) {
+    return std::holds_alternative<std::uint32_t*>(option.target) ||
+           std::holds_alternative<std::optional<std::uint32_t>*>(option.target);
+}
+
+bool takes_number(const Option& option) {
+    return is_narrow(option) || std::holds_alternative<std::uint64_t*>(option.target) ||
+           std::holds_alternative<std::optional<std::uint64_t>*>(option.target);
+}
+
+bool is_number_for(const Option& option, std::string_view given) {
+    std::uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(given.data(), given.data() + given.size(), number);
+    return fault == std::errc() && end == given.data() + given.size() && number >= option.least &&
+           number <= std::min<std::uint64_t>(option.most, is_narrow(option) ? kMost32 : kUnbounded);
+}
+
+std::string number_for(const Option& option) {
+    if (option.most < kMost32) return fmt::format("a whole number from {} to {}", option.least, option.most);
+    return option.least == 0 ? "a whole number" : fmt::format("a whole number, {} or more,", option.least);
 }
 
 // One reading of a command line: CLI11's own tree beside ours.
@@ -175,10 +201,13 @@ private:
             option.target);
         one->required(option.is_required);
         if (!option.choices.empty()) one->check(CLI::IsMember(option.choices));
-        if (option.least != 0 && option.most == kUnbounded) {
-            one->check(CLI::PositiveNumber);
-        } else if (option.least != 0 || option.most != kUnbounded) {
-            one->check(CLI::Range(option.least, option.most));
+        if (takes_number(option)) {
+            one->check([&option](const std::string& given) {
+                return is_number_for(option, given)
+                           ? std::string()
+                           : fmt::format("'{}' was given; {} is expected",
+                                         printable(clipped(given, kLongestWord)), number_for(option));
+            });
         }
         if (option.is_size) one->transform(CLI::AsSizeValue(false));
         if (!option.may_be_empty)
@@ -213,8 +242,20 @@ private:
         const bool repeats = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
         if (repeats && is_under(verb, "secrets"))
-            return wrong_usage(verb, "One of the options has a value that it cannot have", left_over);
+            return wrong_usage(verb, without_value(verb, error), left_over);
         return wrong_usage(verb, error.what(), left_over);
+    }
+
+    // What was given might be secret; the name that stands before it is one of ours.
+    static std::string without_value(const Verb& verb, const CLI::ParseError& error) {
+        const std::string_view said = error.what();
+        const std::string_view name = said.substr(0, said.find(':'));
+        for (const Option& option : verb.options()) {
+            const auto names = option.all_names();
+            if (takes_number(option) && std::ranges::find(names, name) != names.end())
+                return fmt::format("{}: {} is expected", name, number_for(option));
+        }
+        return "One of the options has a value that it cannot have";
     }
 
     const Verb& program_;

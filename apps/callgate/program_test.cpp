@@ -194,6 +194,29 @@ TEST(Program, WrongUsageIsExitCodeTwoAndNamesTheHelp) {
     }
 }
 
+TEST(Program, ANumberThatIsNoneIsSaidInOneSentence) {
+    struct Case {
+        std::vector<std::string> line;
+        std::string says;
+    };
+    for (const Case& one : std::vector<Case>{
+             {{"audit", "prove", "x"}, "SEQ: 'x' was given; a whole number, 1 or more, is expected."},
+             {{"audit", "prove", "--from", "0"}, "--from: '0' was given; a whole number, 1 or more,"},
+             {{"audit", "archive", "--at-least", "-3"}, "--at-least: '-3' was given;"},
+             {{"audit", "archive", "--max-events", "1e6"}, "--max-events: '1e6' was given;"},
+             {{"audit", "archive", "--keep", "x"}, "--keep: 'x' was given; a whole number is expected."},
+             {{"audit", "archive", "--keep", "18446744073709551616"}, "--keep: '1844"},
+             {{"audit", "tail", "-n", "1001"},
+              "'1001' was given; a whole number from 1 to 1000 is expected."},
+             {{"secrets", "remove", "a", "b", "--only-version", "0"},
+              "--only-version: a whole number, 1 or more, is expected."}}) {
+        const Ran ran = run_line(one.line);
+        EXPECT_EQ(ran.exit_code, 2);
+        EXPECT_NE(ran.err.find(one.says), std::string::npos) << ran.err;
+        EXPECT_LT(ran.err.size(), 160u) << ran.err;
+    }
+}
+
 TEST(Program, AnEmptyValueOfAnOptionIsRefused) {
     for (const std::vector<std::string>& line :
          std::vector<std::vector<std::string>>{{"audit", "tail", "--call", ""},
