@@ -1,5 +1,9 @@
 #include "ledger_restore.h"
 
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +14,29 @@
 #include "options.h"
 
 namespace callgate::cli {
+
+namespace {
+
+std::string question_about(const ledger::RestorePlan& plan) {
+    constexpr std::string_view kNewKeys =
+        "keys that this ledger does not know run from now on, also those that were used in the time that was "
+        "lost";
+    if (!plan.restores && plan.ends_gap) return fmt::format("Accept that {}?", kNewKeys);
+    if (!plan.restores) return "Is this the newest copy, and does nobody use another?";
+    std::string out = plan.behind && plan.seen > plan.events
+                          ? fmt::format("Accept that what came after event {} is lost ({} were seen)?",
+                                        plan.events, plan.seen)
+                      : plan.behind
+                          ? fmt::format("Accept that what came after event {} is lost?", plan.events)
+                          : fmt::format(
+                                "Nothing shows that anything was lost. Take it for an older copy, and "
+                                "hold every key that was perhaps used after event {}?",
+                                plan.events);
+    if (plan.ends_gap) out = fmt::format("{} And that {}?", out, kNewKeys);
+    return out;
+}
+
+}  // namespace
 
 void RestoreLine::describe(Verb& verb, OperatorLine& line) {
     verb.flag("--moved", "it is the newest, at another place: nothing was lost", moved);
@@ -53,15 +80,15 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& given, const Con
     const auto directory = ledger_directory(line.ledger);
     if (!directory) return run.give_up(directory.error());
     if (const auto owner = owner_of(*directory); !owner) return run.give_up(owner.error());
-    if (!given.yes) {
-        if (!run.may_ask())
-            return run.give_up(Error(ErrorCode::invalid_arguments, "Nobody is here to confirm it: say --yes.",
-                                     {{"reason", "not_confirmed"}}));
-        const std::string_view question = given.moved
-                                              ? "Is this the newest copy, and does nobody use another?"
-                                              : "Accept that what came after this ledger's end is lost?";
-        if (!run.says_yes(question)) return kNo;
-    }
+    if (!given.yes && !run.may_ask())
+        return run.give_up(Error(ErrorCode::invalid_arguments, "Nobody is here to confirm it: say --yes.",
+                                 {{"reason", "not_confirmed"}}));
+    std::error_code fault;
+    if (!given.mark_dir.empty() && !std::filesystem::is_directory(given.mark_dir, fault))
+        return run.give_up(Error(
+            ErrorCode::config_error,
+            fmt::format("There is no directory {}. Name the one with the ledger's mark.", given.mark_dir),
+            {{"reason", "no_mark_dir"}, {"path", given.mark_dir}}));
     ledger::SqliteOptions options;
     options.directory = *directory;
     options.mark_dir = given.mark_dir;
@@ -73,7 +100,15 @@ int restore_ledger(const OperatorLine& line, const RestoreLine& given, const Con
     order.by = ledger::this_process().name;
     order.because = given.because;
     order.export_file = given.export_file;
+    order.mark_expected = !given.mark_dir.empty();
+    bool said_no = false;
+    if (!given.yes)
+        order.agree = [&](const ledger::RestorePlan& plan) {
+            said_no = !run.says_yes(question_about(plan));
+            return !said_no;
+        };
     const auto done = ledger::SqliteLedger::restore(std::move(options), order);
+    if (said_no) return kNo;
     if (!done) return run.give_up(done.error());
     const Value report(*done);
     if (run.print_json(report)) return 0;

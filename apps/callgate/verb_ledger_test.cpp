@@ -101,9 +101,28 @@ TEST(LedgerRestore, AnOlderLedgerIsRefusedWithWhatToDoAndAcceptedByAnOperator) {
     EXPECT_EQ(test.run({"ledger", "restore", "--moved", "--anyway", "--yes"}).exit_code, 2) << "either or";
     const Ran restored = test.run({"ledger", "restore"}, "y\n");
     EXPECT_EQ(restored.exit_code, 0) << restored.err;
+    EXPECT_THAT(restored.err, HasSubstr("Accept that what came after event"));
     EXPECT_THAT(restored.out, HasSubstr("--accept-new-keys"));
     EXPECT_EQ(test.run({"ledger", "stats"}).exit_code, 0);
     EXPECT_EQ(test.run({"ledger", "restore", "--yes"}).exit_code, kNo) << "nothing is to be restored";
+    const Ran keys =
+        test.run({"ledger", "restore", "--accept-new-keys", "--because", "none in flight"}, "n\n");
+    EXPECT_EQ(keys.exit_code, kNo);
+    EXPECT_THAT(keys.err, HasSubstr("keys that this ledger does not know run from now on"));
+    EXPECT_THAT(keys.err, Not(HasSubstr("is lost")));
+    EXPECT_THAT(test.run({"ledger", "restore", "--anyway"}, "n\n").err,
+                HasSubstr("Nothing shows that anything was lost."));
+    // A directory of marks that has none of this ledger shows nothing, as often as it is named.
+    const Ran missing = test.run({"ledger", "restore", "--yes", "--mark-dir", test.directory() + "/../no"});
+    EXPECT_EQ(missing.exit_code, kUnusable);
+    EXPECT_THAT(missing.err, HasSubstr("There is no directory"));
+    const os::ScratchDir wrong;
+    for (int i = 0; i < 2; ++i) {
+        const Ran refused_too = test.run({"ledger", "restore", "--yes", "--mark-dir", wrong.path()});
+        EXPECT_EQ(refused_too.exit_code, kUnusable) << refused_too.out;
+        EXPECT_THAT(refused_too.err, HasSubstr("There is no mark of this ledger in '" + wrong.path()));
+    }
+    EXPECT_EQ(test.run({"ledger", "stats"}).exit_code, 0) << "its own mark is still there";
     EXPECT_EQ(test.run({"ledger", "restore", "--yes", "--accept-new-keys", "--because", "none in flight"})
                   .exit_code,
               0);

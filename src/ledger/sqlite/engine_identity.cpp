@@ -170,8 +170,9 @@ Result<void> SqliteLedger::Engine::establish_identity() {
     if (done) done = tally.store(end);
     if (done) done = database.execute("COMMIT");
     if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
-    // One that is left behind would only ever be older.
-    if (done && past && past->mark_elsewhere)
+    // One that is left behind would only ever be older. It stays where no other was made: for a restore,
+    // which may yet be refused.
+    if (done && mark && past && past->mark_elsewhere)
         (void)options.files->unlink(question.mark_was_in + "/" + chain_id_);
     return done;
 }

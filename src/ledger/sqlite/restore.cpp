@@ -292,6 +292,18 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     const bool behind = past.verdict == Past::Verdict::rolled_back;
     const bool elsewhere = past.verdict == Past::Verdict::moved;
     const bool gap_is_open = engine.tables->gap().until > engine.tables->time().lived();
+    if (order.mark_expected && !order.moved && !order.anyway && (!past.mark || past.mark_elsewhere)) {
+        return restore_refused(
+            ErrorCode::config_error, "no_mark",
+            fmt::format("There is no mark of this ledger in '{}'{}. If the mark is lost, say --moved where "
+                        "this is the newest copy, else --anyway. Nothing was changed.",
+                        engine.question.mark_directory,
+                        past.mark_elsewhere
+                            ? fmt::format(": it is in '{}', which is looked into without --mark-dir, too",
+                                          engine.question.mark_was_in)
+                            : std::string()),
+            {{"directory", engine.question.mark_directory}});
+    }
     if (order.moved && behind) return tl::unexpected(refusal_of(past, engine.question));
     const bool restores = !order.moved && (behind || elsewhere || order.anyway);
     const bool ends_gap = order.accept_new_keys && (restores || gap_is_open);
@@ -316,6 +328,8 @@ Result<Object> SqliteLedger::restore(SqliteOptions options, const RestoreRequest
     if (restores && !order.export_file.empty()) {
         CALLGATE_TRY_ASSIGN(gap, read_gap(order.export_file, engine.chain_id(), past.end));
     }
+    if (order.agree && !order.agree({restores, behind, ends_gap, past.end.events, past.seen}))
+        return restore_refused(ErrorCode::denied, "not_confirmed", "Nothing was changed.");
     std::uint64_t unknown = 0;
     std::uint64_t revoked = 0;
     std::string note;

@@ -15,6 +15,8 @@
 // Threads: restore() belongs to one thread; lost_in_gap() to that of its tables.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,6 +28,15 @@
 
 namespace callgate::ledger {
 
+/// What a restore is about to do.
+struct RestorePlan {
+    bool restores = false;  ///< the end is taken for older than the last answer; else nothing was lost
+    bool behind = false;    ///< its mark or anchor shows that
+    bool ends_gap = false;  ///< keys that are not known run from now on
+    std::uint64_t events = 0;
+    std::uint64_t seen = 0;  ///< by the mark or anchor that it is behind
+};
+
 struct RestoreRequest {
     bool moved = false;            ///< it is the newest, at another place: nothing was lost
     bool accept_new_keys = false;  ///< keys that are not known may run from now on
@@ -33,14 +44,17 @@ struct RestoreRequest {
     std::string by;                ///< who says so
     std::string because;           ///< and why: what shows that it is right
     std::string export_file;       ///< what `callgate audit export` has of the lost time; "": nothing
+    bool mark_expected = false;    ///< in the directory of marks that was given: else no_mark
+    std::function<bool(const RestorePlan&)> agree;  ///< asked before anything is changed: else not_confirmed
 
     RestoreRequest() = default;
 };
 
 // SqliteLedger::restore() checks the ledger first, and changes nothing if it is not whole. Its report:
 // {"restored", "moved", "events", "seen", "unknown", "revoked", "gap": {"events", "calls", "listed": […]},
-// "new_keys": "accepted" | "held"}. denied {reason: nothing_to_restore | reason_missing}, ledger_unavailable
-// {reason: check_failed | rolled_back | …}, config_error {reason: wrong_export}, else as open().
+// "new_keys": "accepted" | "held"}. denied {reason: nothing_to_restore | reason_missing | not_confirmed},
+// ledger_unavailable {reason: check_failed | rolled_back | …}, config_error {reason: wrong_export | no_mark},
+// else as open().
 
 /// Why a claim of this key must not run, if what was lost in a restore is the reason. `standing`: what is
 /// under the key, or null.
