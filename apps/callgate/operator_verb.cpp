@@ -75,8 +75,9 @@ void add_list_options(Verb& listing, ListLine& line, Completes before) {
         .completed_by(before);
     add_operator_options(listing, line);
     listing.text(
-        "On a terminal ids are shown by their end, as much of it as is unique in the list. Every verb takes "
-        "an id whole, or its beginning or end of four characters or more, if only one id fits.");
+        "On a terminal ids are shown by their end, as much of it as is unique in the list and has a letter. "
+        "Every verb takes an id whole, or its beginning or end of four characters or more, if only one id "
+        "fits.");
     listing.exits(0, "listed").exits(2, "wrong usage, or no ledger");
 }
 
