@@ -1,9 +1,7 @@
 // A whole tool call as clients and models write it down: which tool, and with what.
 //
-// Recognised by shape: {"name", "arguments"}, which is also the params of an MCP tools/call request; that
-// request itself; OpenAI's {"function": {"name", "arguments"}}; Anthropic's {"type": "tool_use", "name",
-// "input"}; Bedrock's {"toolUse": {"name", "input"}};
-// Gemini's {"functionCall": {"name", "args"}}, also without its wrapper.
+// Recognised by shape, as Runtime::call_json does (pipeline/tool_call.h): the same forms, and the same calls
+// are refused.
 //
 // Threads: plain values and pure functions.
 #pragma once
@@ -21,10 +19,8 @@ struct ToolCall {
     std::string key;  ///< _meta["callgate/idempotencyKey"] of an MCP request, else ""
 };
 
-/// On failure: config_error {reason: not_a_call | not_tools_call}.
+/// On failure: config_error {reason: not_a_call | not_tools_call}; invalid_arguments {reason:
+/// misnamed_arguments | arguments_twice}.
 Result<ToolCall> tool_call_from_json(const Value& document);
-
-/// An MCP request, or its params with what only they have: not yet a call that a runtime takes.
-bool is_mcp_request(const Value& document);
 
 }  // namespace callgate::cli

@@ -34,6 +34,12 @@ TEST(ToolCall, AnMcpRequestBringsItsKey) {
     EXPECT_EQ(read(R"({"name": "add", "_meta": {"callgate/idempotencyKey": "k"}})").key, "k");
 }
 
+TEST(ToolCall, LosesNoArguments) {
+    for (const char* text : {R"({"name": "add", "argumnets": {"a": 1}})",
+                             R"({"name": "add", "arguments": {}, "input": {"a": 1}})"})
+        EXPECT_EQ(tool_call_from_json(json::parse(text).value()).error().code, ErrorCode::invalid_arguments);
+}
+
 TEST(ToolCall, WhatIsNoneIsRefused) {
     for (const char* text : {R"([])", R"("add")", R"({})", R"({"name": 5})", R"({"method": "tools/call"})",
                              R"({"method": "tools/list"})", R"({"method": "tools/call", "params": {}})"})

@@ -210,8 +210,10 @@ public:
     Outcome call(Request request, Context context = {}) {
         return call_request(std::move(request), std::move(context));
     }
-    /// A tool call as a model writes it: {"name", "arguments"}, or {"function": {"name", "arguments"}}. The
-    /// arguments may be called "input" or "args" instead, and may be JSON text; so may the whole.
+    /// A tool call as a model writes it: {"name", "arguments"}, as it is or under "function" (OpenAI),
+    /// "functionCall" (Gemini) or "toolUse" (Bedrock); or MCP's tools/call request. The arguments may be
+    /// called "input" or "args" instead, and may be JSON text; so may the whole. Arguments under a name that
+    /// nobody knows, or under two names at once, are refused: the tool does not run without them.
     Outcome call_json(const Value& tool_call, Context context = {});
     Outcome call_json(std::string_view tool_call, Context context = {});
     Outcome call_json(const char* tool_call, Context context = {}) {

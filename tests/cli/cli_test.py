@@ -160,6 +160,9 @@ class ToolForms(CliTest):
             tools, self.file("call.json", {"name": "reed"}), reason="unknown_tool", says="Did you mean 'read'?"
         )
         self.assert_unusable(tools, self.file("call.json", {"path": "a"}), reason="not_a_call")
+        self.assert_unusable(
+            tools, self.file("call.json", {"name": "read", "argumnets": {"path": "a"}}), reason="misnamed_arguments"
+        )
         self.assert_unusable(tools, self.file("call.json", {"method": "tools/list"}), reason="not_tools_call")
         twice = self.file("twice.json", json.dumps([TOOL, TOOL]))
         self.assert_unusable(twice, self.file("call.json", {"name": "read"}), reason="ambiguous_name")
