@@ -111,7 +111,10 @@ std::string approval_text(const Value& approval, bool full, const Style& style) 
                 style);
     for (const Value& vote : list_at(approval, "votes")) out += fact("", vote_text(vote), style);
     const Value& preview = value_at(approval, "preview");
-    add_fact(out, "preview", text_at(preview, "summary"), style);
+    if (const std::string summary = text_at(preview, "summary"); summary.size() <= kLongestSentence)
+        add_fact(out, "preview", summary, style);
+    else
+        out += "  " + style.dim("preview") + '\n' + to_text(Value(summary), full, 4, style);
     if (const Value& diff = value_at(preview, "diff"); !diff.is_null())
         out += "  " + style.dim("changes") + '\n' + to_text(diff, full, 4, style);
     out += "  " + style.dim("arguments") + '\n' + to_text(value_at(approval, "arguments"), full, 4, style);
@@ -120,6 +123,15 @@ std::string approval_text(const Value& approval, bool full, const Style& style) 
     add_fact(out, "used by", text_at(approval, "consumed_by"), style);
     out += fact("digest", printable(text_at(approval, "digest")), style);
     return out;
+}
+
+std::string standing_approval_hint(const Error& error, const std::string& ledger, const Style& style) {
+    if (text_at(error.details, "state") != "approved") return {};
+    std::vector<std::string> words = {"callgate approvals revoke",
+                                      printable(text_at(error.details, "approval_id"))};
+    if (!ledger.empty()) words.push_back(ledger);
+    return indented("The approval stands until it is used or expires. This takes it back:", 2, style) +
+           command_hint(words, style);
 }
 
 std::string ResumeHint::text(const Style& style) const {

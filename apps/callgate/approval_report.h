@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include <callgate/error.h>
 #include <callgate/json.h>
 
 #include "terminal.h"
@@ -15,6 +16,9 @@ namespace callgate::cli {
 
 /// The table, and how to see more where there is more.
 std::string approvals_table(const Value& page, std::string_view state, const Style& style);
+
+/// For a denial that came too late: the approval stands, and what takes it back. "" where it does not stand.
+std::string standing_approval_hint(const Error& error, const std::string& ledger, const Style& style);
 
 /// Everything about one approval. `full`: long texts whole.
 std::string approval_text(const Value& approval, bool full, const Style& style);

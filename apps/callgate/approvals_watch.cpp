@@ -25,9 +25,17 @@ constexpr std::size_t kAtOnce = 1'000;
 class Watch {
 public:
     Watch(OperatorRun& run, bool full)
-        : run_(run), full_(full), signer_(run), watcher_(run, !run.may_ask()) {}
+        : run_(run),
+          full_(full),
+          asks_(run.may_ask() && run.console().person_sees_out),
+          signer_(run),
+          watcher_(run, !asks_) {}
 
     int go() {
+        if (!asks_ && run_.may_ask())
+            run_.console().err << "Requests are only listed: you decide where they are shown to you, with standard "
+                                  "output at\nthe terminal, or by callgate approvals approve ID.\n"
+                               << std::flush;
         auto fresh = new_ones();
         if (!fresh) return run_.give_up(fresh.error());
         for (;;) {
@@ -40,11 +48,11 @@ public:
             // While a person was asked, others may have come: only a look that finds nothing is followed by
             // waiting for a change.
             const bool found = fresh && !fresh->empty();
-            if (found && run_.may_ask()) {
+            if (found && asks_) {
                 fresh = new_ones();
                 continue;
             }
-            if (run_.may_ask() && !std::exchange(said_, true))
+            if (asks_ && !std::exchange(said_, true))
                 run_.console().err << "Waiting for requests; Ctrl-C ends it.\n" << std::flush;
             watcher_.looked(found);
             do {
@@ -82,7 +90,7 @@ private:
                 if (announced_.contains(id)) {
                     any_told = true;
                 } else {
-                    fresh.push_back({id, run_.may_ask() ? "" : line_of(one)});
+                    fresh.push_back({id, asks_ ? "" : line_of(one)});
                 }
             }
             before = text_at(page, "next");
@@ -96,7 +104,7 @@ private:
     // False: the person has had enough.
     bool tell(const Fresh& one) {
         announced_.insert(one.id);
-        if (run_.may_ask()) return watcher_.asks() && decide(one.id);
+        if (asks_) return watcher_.asks() && decide(one.id);
         run_.print(one.line);
         return run_.console().out.good();
     }
@@ -133,7 +141,13 @@ private:
                 if (auto ready = signer_.sign(request, *shown); !ready) return complain(ready.error());
             }
             const auto decided = run_.ask(request);
-            if (!decided) return complain(decided.error());
+            if (!decided) {
+                if (!yes)
+                    run_.console().err << error_text(decided.error(), std::nullopt, run_.err_style())
+                                       << standing_approval_hint(decided.error(), run_.same_ledger(),
+                                                                 run_.err_style());
+                return yes ? complain(decided.error()) : true;
+            }
             run_.print(decision_text(value_at(*decided, "approval"), run_.same_ledger(), run_.style()));
             return true;
         }
@@ -146,6 +160,7 @@ private:
 
     OperatorRun& run_;
     const bool full_;
+    const bool asks_;  // a person sees what is decided, and can answer
     std::set<std::string> announced_;
     std::string version_;
     bool said_ = false;  // that it waits

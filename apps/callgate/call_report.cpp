@@ -8,6 +8,7 @@
 
 #include "error_report.h"
 #include "ledger/control/row_views.h"
+#include "shown_value.h"
 
 namespace callgate::cli {
 
@@ -63,11 +64,31 @@ std::string advice(const Outcome& outcome) {
     return {};
 }
 
-std::string preview_facts(const std::optional<Preview>& preview, const Style& style) {
+// On a line where that is short.
+bool fits_a_line(const Value& value) {
+    return value.is_string() ? value.get_string().size() <= kLongestSentence
+                             : json::write(value).size() <= kLongestPreview;
+}
+
+// Whole on a line where it is short and nothing in it hides; else as the operators' verbs show it.
+std::string value_fact(std::string_view name, const Value& value, bool full, std::string_view how_to_see_all,
+                       const Style& style) {
+    if (fits_a_line(value) && suspicion_of(value) == Suspicion())
+        return fact(name, printable(value.is_string() ? std::string(value.get_string()) : json::write(value)),
+                    style);
+    return "  " + style.dim(name) + '\n' + to_text(value, full, 4, style, how_to_see_all);
+}
+
+std::string preview_facts(const std::optional<Preview>& preview, bool full, std::string_view how_to_see_all,
+                          const Style& style) {
     if (!preview) return {};
-    std::string out = fact("preview", clipped(preview->summary, kLongestSentence), style);
-    if (preview->diff) out += fact("changes", clipped(json::write(*preview->diff), kLongestPreview), style);
+    std::string out = value_fact("preview", Value(preview->summary), full, how_to_see_all, style);
+    if (preview->diff) out += value_fact("changes", *preview->diff, full, how_to_see_all, style);
     return out;
+}
+
+bool is_cut(Value value) {
+    return (!fits_a_line(value) || suspicion_of(value) != Suspicion()) && !cut_long_texts(value).empty();
 }
 
 Value json_of(const std::optional<Approval>& approval) {
@@ -155,7 +176,8 @@ std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerp
     const std::string message = clipped(one_line(error->message), kLongestSentence);
     out += indented(message, 2, style);
     if (excerpt) out += render(*excerpt, style);
-    if (outcome.state() == State::previewed) out += preview_facts(outcome.preview(), style);
+    if (outcome.state() == State::previewed)
+        out += preview_facts(outcome.preview(), false, "--json shows all of it.", style);
     std::string facts = fmt::format("code {}", to_string(error->code));
     if (outcome.attempts() > 0)
         facts += fmt::format(", {} attempt{}", outcome.attempts(), outcome.attempts() == 1 ? "" : "s");
@@ -164,13 +186,28 @@ std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerp
     return out;
 }
 
-std::string to_text(const Approval& approval, const Style& style) {
-    std::string out = fact("arguments", clipped(json::write(approval.arguments), kLongestPreview), style);
+std::string to_text(const Approval& approval, bool full, std::string_view how_to_see_all, const Style& style) {
+    std::string out = value_fact("arguments", approval.arguments, full, how_to_see_all, style);
     out += fact("asked by", clipped(approval.requester, kLongestNameOfCall), style);
     out += fact("risk", to_string(approval.risk), style);
-    out += preview_facts(approval.preview, style);
+    out += preview_facts(approval.preview, full, how_to_see_all, style);
     out += fact("approval", approval.id, style);
     return out;
+}
+
+bool is_cut(const Approval& approval) {
+    const auto& preview = approval.preview;
+    return is_cut(approval.arguments) ||
+           (preview && (is_cut(Value(preview->summary)) || (preview->diff && is_cut(*preview->diff))));
+}
+
+std::string unwritten_text(const Outcome& outcome, const Style& style) {
+    std::string out =
+        indented(fmt::format("The answer could not be written to standard output. {}: {}, call {}.",
+                             printable(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestNameOfCall)),
+                             words(outcome.state()), outcome.call_id()),
+                 2, style);
+    return out.replace(0, 1, style.red("✗"));
 }
 
 }  // namespace callgate::cli

@@ -24,7 +24,8 @@ enum class CallExit : std::uint8_t {
     unusable = 2,
     refused = 3,
     needs_approval = 4,
-    unknown = 5
+    unknown = 5,
+    unwritten = 6  ///< it succeeded, and the result could not be written
 };
 
 CallExit exit_of(const Outcome& outcome) noexcept;
@@ -42,7 +43,14 @@ std::string to_text(const std::vector<StageNote>& trace, const Style& style);
 /// The verdict line and, of a call that did not succeed, why and what to do; the content is not in it.
 std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerpt, const Style& style);
 
-/// What a person is asked to approve.
-std::string to_text(const Approval& approval, const Style& style);
+/// What a person is asked to approve, every member of it. Long texts are cut, and named with their size,
+/// unless `full`; `how_to_see_all` ends the sentence.
+std::string to_text(const Approval& approval, bool full, std::string_view how_to_see_all, const Style& style);
+
+/// Something is cut unless `full`.
+bool is_cut(const Approval& approval);
+
+/// The answer was not written: how the call ended all the same. `ledger`: the option that names it, or "".
+std::string unwritten_text(const Outcome& outcome, const Style& style);
 
 }  // namespace callgate::cli

@@ -160,7 +160,9 @@ LedgerMarks OperatorRun::marks() const {
 
 int OperatorRun::give_up(const Error& error) const {
     print_error(error, std::nullopt, line_.json, color_, console_);
-    return is_a_no(error.code) ? kNo : kUnusable;
+    const std::string reason = text_at(error.details, "reason");
+    if (error.code == ErrorCode::config_error && reason == "called_off") return kCalledOff;
+    return is_a_no(error.code) || reason == "wrong_passphrase" ? kNo : kUnusable;
 }
 
 bool OperatorRun::print_json(const Value& document) const {
@@ -173,7 +175,8 @@ void OperatorRun::print(std::string_view text) const {
 }
 
 bool OperatorRun::may_ask() const {
-    return !line_.json && console_.person != nullptr && console_.err_terminal.is_terminal;
+    return !line_.json && console_.person != nullptr && console_.err_terminal.is_terminal &&
+           console_.person_sees_err;
 }
 
 std::optional<std::string> OperatorRun::ask_person(std::string_view question) const {
@@ -188,7 +191,15 @@ std::optional<std::string> OperatorRun::ask_person(std::string_view question) co
 
 bool OperatorRun::says_yes(std::string_view question) const {
     const auto answer = ask_person(fmt::format("{} [y/N]", question));
+    return is_yes(answer.value_or(""));
+}
+
+bool is_yes(std::string_view answer) {
     return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+bool is_no(std::string_view answer) {
+    return answer == "n" || answer == "N" || answer == "no" || answer == "d" || answer == "deny";
 }
 
 const Value& value_at(const Value& object, std::string_view name) {

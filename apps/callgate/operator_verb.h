@@ -66,7 +66,8 @@ public:
     /// Another process owns it, and answers.
     bool has_owner_to_ask() const noexcept { return access_ && !access_->owns(); }
 
-    /// Prints the error. kNo for what was refused, kUnusable for the rest.
+    /// Prints the error. kNo for what was refused, kCalledOff for a Ctrl-C at a prompt, kUnusable for the
+    /// rest.
     int give_up(const Error& error) const;
     /// --json: the document, and true.
     bool print_json(const Value& document) const;
@@ -99,6 +100,11 @@ private:
     const Style err_style_;
     std::optional<LedgerAccess> access_;
 };
+
+// What a person answered: anything that is neither leaves things as they are.
+
+bool is_yes(std::string_view answer);
+bool is_no(std::string_view answer);
 
 // Small things out of a report, "" and 0 where they are not there.
 

@@ -6,40 +6,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "error_report.h"
 #include "interrupt.h"
 #include "os/fd.h"
+#include "quiet_terminal.h"
 
 namespace callgate::cli {
 
 namespace {
 
 constexpr std::size_t kLongest = 1'023;
-
-class Quiet {
-public:
-    explicit Quiet(int terminal) : terminal_(terminal), changed_(::tcgetattr(terminal, &before_) == 0) {
-        if (!changed_) return;
-        termios quiet = before_;
-        quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-        quiet.c_lflag |= ECHONL;
-        changed_ = ::tcsetattr(terminal, TCSAFLUSH, &quiet) == 0;
-    }
-    ~Quiet() {
-        if (changed_) ::tcsetattr(terminal_, TCSAFLUSH, &before_);
-    }
-    Quiet(const Quiet&) = delete;
-    Quiet& operator=(const Quiet&) = delete;
-    bool works() const noexcept { return changed_; }
-
-private:
-    int terminal_;
-    termios before_{};
-    bool changed_;
-};
 
 }  // namespace
 
@@ -50,7 +28,7 @@ Result<base::LockedBytes> ask_passphrase(std::string_view prompt) {
                         "The passphrase is typed at a terminal, and this program has none. Run it at one.");
     }
     const Interrupt interrupt;
-    const Quiet quiet(terminal.get());
+    const QuietTerminal quiet(terminal.get());
     if (!quiet.works()) return unusable("no_terminal", "The terminal would show what is typed.");
     if (::write(terminal.get(), prompt.data(), prompt.size()) < 0)
         return unusable("no_terminal", "The terminal cannot be written to.");

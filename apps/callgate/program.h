@@ -18,6 +18,9 @@ class Verb;
 /// Wrong usage; also what every verb answers to unusable input.
 constexpr int kUnusable = 2;
 
+/// Ctrl-C while a person was asked: what a shell reports where it ended the program.
+constexpr int kCalledOff = 130;
+
 /// The program with every verb. `console` must outlive it.
 std::unique_ptr<Verb> make_program(const Console& console);
 

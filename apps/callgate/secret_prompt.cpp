@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <poll.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -15,34 +14,13 @@
 #include "error_report.h"
 #include "interrupt.h"
 #include "os/system_error.h"
+#include "quiet_terminal.h"
 
 namespace callgate::cli {
 
 namespace {
 
 constexpr std::size_t kTerminalLine = 4'095;  // the kernel drops what a person types beyond it
-
-class EchoOff {
-public:
-    EchoOff() : changed_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
-        if (!changed_) return;
-        termios quiet = before_;
-        quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-        quiet.c_lflag |= ECHONL;
-        changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) == 0;
-    }
-    ~EchoOff() {
-        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
-    }
-    EchoOff(const EchoOff&) = delete;
-    EchoOff& operator=(const EchoOff&) = delete;
-
-    bool works() const noexcept { return changed_; }
-
-private:
-    termios before_{};
-    bool changed_;
-};
 
 tl::unexpected<Error> unreadable() {
     return unusable("file_unreadable",
@@ -76,7 +54,7 @@ Result<bool> fill(base::LockedBytes& value, bool one_line, const Interrupt* inte
 
 Result<base::LockedBytes> ask(const std::string& prompt, const Console& console) {
     const Interrupt interrupt;
-    const EchoOff quiet;
+    const QuietTerminal quiet(STDIN_FILENO);
     if (!quiet.works())
         return unusable("file_unreadable",
                         "The terminal shows what is typed. Send the value through a pipe.");

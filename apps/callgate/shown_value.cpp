@@ -166,7 +166,8 @@ std::string visible(std::string_view text, const Style& style) {
     return shown;
 }
 
-std::string to_text(const Value& value, bool full, std::size_t indent, const Style& style) {
+std::string to_text(const Value& value, bool full, std::size_t indent, const Style& style,
+                    std::string_view how_to_see_all) {
     const Suspicion suspicion = suspicion_of(value);
     Value shown = value;
     std::vector<CutText> cuts;
@@ -199,8 +200,9 @@ std::string to_text(const Value& value, bool full, std::size_t indent, const Sty
     };
     for (const CutText& cut : cuts)
         remark("",
-               fmt::format("{} is cut: it has {} bytes, SHA-256 {}. --full shows all of it.",
-                           printable(cut.pointer.empty() ? "(all)" : cut.pointer), cut.bytes, cut.sha256));
+               fmt::format("{} is cut: it has {} bytes, SHA-256 {}. {}",
+                           printable(cut.pointer.empty() ? "(all)" : cut.pointer), cut.bytes, cut.sha256,
+                           how_to_see_all));
     const std::string warning = style.yellow("⚠");
     if (suspicion.hidden != 0)
         remark(warning, fmt::format("{} that cannot be seen {} spelled out, as {}.",

@@ -42,7 +42,9 @@ Suspicion suspicion_of(const Value& value);
 /// Text with its line breaks, safe to show; where there is colour, what was spelled out is marked.
 std::string visible(std::string_view text, const Style& style);
 
-/// The whole as indented lines, and what there is to say about them. `full`: nothing is left out.
-std::string to_text(const Value& value, bool full, std::size_t indent, const Style& style);
+/// The whole as indented lines, and what there is to say about them. `full`: nothing is left out; else
+/// `how_to_see_all` ends what is said of a text that was cut.
+std::string to_text(const Value& value, bool full, std::size_t indent, const Style& style,
+                    std::string_view how_to_see_all = "--full shows all of it.");
 
 }  // namespace callgate::cli

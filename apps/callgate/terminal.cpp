@@ -101,6 +101,13 @@ Terminal detect_terminal(int fd) {
     return terminal;
 }
 
+bool is_same_terminal(int one, int other) {
+    // The terminal behind /dev/tty as well, which has a number of its own.
+    unsigned int devices[2] = {};
+    return ::isatty(one) == 1 && ::isatty(other) == 1 && ::ioctl(one, TIOCGDEV, &devices[0]) == 0 &&
+           ::ioctl(other, TIOCGDEV, &devices[1]) == 0 && devices[0] == devices[1];
+}
+
 Glyph first_glyph(std::string_view text) {
     if (text.empty()) return {};
     const std::size_t bytes = base::utf8_sequence_length(text);

@@ -57,6 +57,9 @@ struct Terminal {
 
 Terminal detect_terminal(int fd);
 
+/// Both are the same terminal.
+bool is_same_terminal(int one, int other);
+
 /// The streams a verb writes to, and who can be asked.
 struct Console {
     std::ostream& out;
@@ -64,6 +67,10 @@ struct Console {
     Terminal out_terminal;
     Terminal err_terminal;
     std::istream* person = nullptr;  ///< standard input where a person sits at it
+    // Whether it is that person's terminal that shows the streams: nobody is asked about what they do not see.
+    bool person_sees_out = true;
+    bool person_sees_err = true;
+    bool* loss_reported = nullptr;  ///< set by who said that the answer could not be written
 };
 
 /// The first character of `text` as it may be shown.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -59,11 +60,18 @@ int show(const ApprovalsLine& line, const Console& console) {
     return 0;
 }
 
-Error nobody_to_ask(std::string_view what, std::string_view options) {
-    return Error(
-        ErrorCode::config_error,
-        fmt::format("Nobody can be asked whether to {} it: this is not a terminal. Give {}.", what, options),
-        {{"reason", "usage"}});
+Error nobody_to_ask(std::string_view what, std::string_view options, bool json) {
+    return Error(ErrorCode::config_error,
+                 json ? fmt::format("With --json nobody is asked whether to {} it. Give {}.", what, options)
+                      : fmt::format("Nobody can be asked whether to {} it: this is not a terminal. Give {}.",
+                                    what, options),
+                 {{"reason", "usage"}});
+}
+
+std::string hint_about(const std::string& id, std::string_view what, const OperatorRun& run) {
+    std::vector<std::string> words = {fmt::format("callgate approvals {}", what), printable(id)};
+    if (const std::string ledger = run.same_ledger(); !ledger.empty()) words.push_back(ledger);
+    return command_hint(words, run.err_style());
 }
 
 // Shows it and asks; then `request` says what to record.
@@ -77,7 +85,7 @@ int decide(const ApprovalsLine& line, const Console& console, std::string_view w
                   "--json` tells it.",
                   {{"reason", "usage"}}));
     if (!line.yes && !run.may_ask())
-        return run.give_up(nobody_to_ask(what, approving ? "--yes and --digest HEX" : "--yes"));
+        return run.give_up(nobody_to_ask(what, approving ? "--yes and --digest HEX" : "--yes", line.json));
     const auto shown = find(run, line.id);
     if (!shown) return run.give_up(shown.error());
     const Value& approval = value_at(*shown, "approval");
@@ -87,7 +95,14 @@ int decide(const ApprovalsLine& line, const Console& console, std::string_view w
         run.let_go();
         const std::string question =
             fmt::format("{}{} it?", static_cast<char>(what.front() - 'a' + 'A'), what.substr(1));
-        if (!run.says_yes(question)) return kNo;
+        const auto answer = run.ask_person(question + " [y/N]");
+        if (!is_yes(answer.value_or(""))) {
+            console.err << indented("Nothing was decided.", 2, run.err_style());
+            if (approving && answer && is_no(*answer))
+                console.err << indented("This refuses it for good:", 2, run.err_style())
+                            << hint_about(text_at(approval, "id"), "deny", run);
+            return kNo;
+        }
     }
     request["id"] = text_at(approval, "id");
     if (approving) request["digest"] = line.digest.empty() ? text_at(approval, "digest") : line.digest;
@@ -97,7 +112,14 @@ int decide(const ApprovalsLine& line, const Console& console, std::string_view w
         if (auto ready = signer.sign(request, *shown); !ready) return run.give_up(ready.error());
     }
     const auto decided = run.ask(request);
-    if (!decided) return run.give_up(decided.error());
+    if (!decided) {
+        if (!line.json && what == "deny") {
+            const int code = run.give_up(decided.error());
+            console.err << standing_approval_hint(decided.error(), run.same_ledger(), run.err_style());
+            return code;
+        }
+        return run.give_up(decided.error());
+    }
     if (!run.print_json(*decided))
         run.print(decision_text(value_at(*decided, "approval"), run.same_ledger(), run.style()));
     return 0;
@@ -159,21 +181,24 @@ void add_approvals(Verb& program, const Console& console) {
             "of your operator key (callgate operator enroll). Approving only records; the call runs when it "
             "is made again or resumed.")
         .exits(0, "recorded")
-        .exits(1, "you said no, or it was refused: decided before, expired, your own")
+        .exits(1, "you did not say yes, or it was refused: decided before, expired, your own, passphrase")
         .exits(2, "wrong usage, or no ledger")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
         .example("callgate approvals approve 01975f2e-7c1a-7000-8000-0123456789ab")
         .example(
             "callgate approvals approve \"$id\" --yes --digest \"$digest\" \\\n      --reason 'ticket 4711'");
     deciding("deny", "refuse it; one denial is final", {{"verb", "approvals.vote"}, {"approve", false}})
         .exits(0, "recorded")
-        .exits(1, "you said no, or it was refused: decided before, expired")
+        .exits(1, "you did not say yes, or it was refused: decided before, expired")
         .exits(2, "wrong usage, or no ledger")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
         .example("callgate approvals deny 456789ab --reason 'not this account'");
     deciding("revoke", "take back a request, or an approval that was not used yet",
              {{"verb", "approvals.revoke"}})
         .exits(0, "recorded")
-        .exits(1, "you said no, or it was refused: used before, decided before")
+        .exits(1, "you did not say yes, or it was refused: used before, decided before")
         .exits(2, "wrong usage, or no ledger")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
         .example("callgate approvals revoke 456789ab --reason 'wrong month'");
 
     Verb& watching = group.add("watch", "new approvals as they come; on a terminal, decide at once");

@@ -103,6 +103,22 @@ TEST_P(VerbApprovals, WithoutAYesNothingIsDecided) {
         EXPECT_EQ(test.run({"approvals", "revoke", approval.id}, typed).exit_code, 1);
     }
     EXPECT_EQ(state_of(approval), "pending");
+    const Ran no = test.run({"approvals", "approve", approval.id}, "n\n");
+    EXPECT_THAT(no.err, HasSubstr("Nothing was decided."));
+    EXPECT_THAT(no.err, HasSubstr("callgate approvals deny " + approval.id));
+    const Ran json = test.run({"approvals", "approve", approval.id, "--json"}, "y\n");
+    EXPECT_EQ(json.exit_code, 2);
+    EXPECT_THAT(json.out, HasSubstr("With --json nobody is asked"));
+}
+
+TEST_P(VerbApprovals, ADenialThatComesTooLateSaysWhatTakesTheApprovalBack) {
+    const Approval approval = ask(1);
+    ready();
+    EXPECT_EQ(test.run({"approvals", "approve", approval.id}, "y\n").exit_code, 0);
+    const Ran late = test.run({"approvals", "deny", approval.id, "--yes"});
+    EXPECT_EQ(late.exit_code, 1);
+    EXPECT_THAT(late.err, HasSubstr("callgate approvals revoke"));
+    EXPECT_EQ(state_of(approval), "approved");
 }
 
 TEST_P(VerbApprovals, AProgramApprovesWithTheDigestOfWhatItSaw) {

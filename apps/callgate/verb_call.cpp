@@ -100,7 +100,7 @@ public:
             }
         }
         finish(outcome, approval);
-        return static_cast<int>(exit_of(outcome));
+        return static_cast<int>(written(outcome));
     }
 
 private:
@@ -109,6 +109,16 @@ private:
         if (found) return std::move(*found);
         print_error(found.error(), std::nullopt, line_.json, color_, console_);
         return std::nullopt;
+    }
+
+    // Where the answer is lost, the call is not: a caller must not take it for one that did not run.
+    CallExit written(const Outcome& outcome) const {
+        console_.out << std::flush;
+        const CallExit exit = exit_of(outcome);
+        if (console_.out.good()) return exit;
+        console_.err << unwritten_text(outcome, style_) << std::flush;
+        if (console_.loss_reported != nullptr) *console_.loss_reported = true;
+        return exit == CallExit::ok ? CallExit::unwritten : exit;
     }
 
     int unusable(const Error& error) const {
@@ -163,26 +173,42 @@ private:
                 "Say what to call: either NAME, with its arguments, or --resume CALL. See callgate call "
                 "--help.",
                 {{"reason", "usage"}});
-        if (whole_call() && (!line_.arguments.empty() || line_.action != "call"))
+        if (whole_call() && !line_.arguments.empty())
             return fail(ErrorCode::config_error,
-                        "A tool call from standard input brings its own arguments and has no --action.",
+                        "A tool call from standard input brings its own arguments. Leave them out here.",
                         {{"reason", "usage"}});
         text_ = line_.arguments;
         key_ = line_.key;
         if (!whole_call() && line_.arguments != kStandardInput) return {};
+        say_what_is_awaited(whole_call() ? "a tool call" : "the arguments");
         CALLGATE_TRY_ASSIGN(text_, read_input(kStandardInput, json::ParseLimits().max_bytes,
                                               ErrorCode::config_error, Limit::fixed));
-        return whole_call() ? unwrap_request() : Result<void>();
+        // A program that failed sends nothing: that is no call without arguments.
+        if (text_.find_first_not_of(" \t\r\n") == std::string::npos)
+            return fail(ErrorCode::config_error,
+                        whole_call() ? "Standard input is empty: there is no tool call in it."
+                                     : "Standard input is empty: there are no arguments in it. Send {} for "
+                                       "none, or leave the - out.",
+                        {{"reason", "empty_input"}});
+        return whole_call() ? take_apart() : Result<void>();
     }
 
-    // An MCP tools/call request, or its params, becomes the call that is in it.
-    Result<void> unwrap_request() {
+    void say_what_is_awaited(std::string_view what) const {
+        if (console_.person == nullptr || !console_.err_terminal.is_terminal) return;
+        console_.err << fmt::format("Type {} as JSON; Ctrl-D ends it.\n", what) << std::flush;
+    }
+
+    // What is no call, or no JSON, is refused by the runtime, with its place.
+    Result<void> take_apart() {
         const auto document = json::parse(text_);
-        // What is no JSON is refused by the runtime, with its place.
-        if (!document || !is_mcp_request(*document)) return {};
-        CALLGATE_TRY_ASSIGN(ToolCall call, tool_call_from_json(*document));
-        text_ = json::write(Object{{"name", call.name}, {"arguments", std::move(call.arguments)}});
-        if (key_.empty()) key_ = std::move(call.key);
+        if (!document) return {};
+        auto call = tool_call_from_json(*document);
+        if (!call) {
+            if (text_at(call.error().details, "reason") != "not_tools_call") return {};
+            return tl::unexpected(std::move(call.error()));
+        }
+        if (key_.empty()) key_ = std::move(call->key);
+        whole_ = std::move(*call);
         return {};
     }
 
@@ -213,8 +239,9 @@ private:
 
     Outcome begin(Runtime& runtime, Context context) {
         if (!line_.resume.empty()) return runtime.resume(resumed_, std::move(context));
-        if (whole_call()) return runtime.call_json(text_, std::move(context));
-        CallRequest request(line_.tool, text_.empty() ? Args() : Args(text_));
+        if (whole_call() && !whole_) return runtime.call_json(text_, std::move(context));
+        CallRequest request = whole_ ? CallRequest(whole_->name, Args(whole_->arguments))
+                                     : CallRequest(line_.tool, text_.empty() ? Args() : Args(text_));
         request.action = line_.action;
         return runtime.call(std::move(request), std::move(context));
     }
@@ -229,7 +256,15 @@ private:
     // True: a person has decided, so that the call can go on or end. `runtime` may be another one afterwards.
     Result<bool> decide(Result<std::unique_ptr<Runtime>>& runtime, const Outcome& outcome,
                         const Approval& approval, const Interrupt& interrupt) {
-        if (!line_.json) console_.err << to_text(outcome, std::nullopt, style_) << to_text(approval, style_);
+        const bool asks = line_.approvers.empty() && !line_.json && console_.person != nullptr &&
+                          console_.err_terminal.is_terminal && console_.person_sees_err;
+        if (!line_.json)
+            console_.err << to_text(outcome, std::nullopt, style_)
+                         << to_text(approval, false,
+                                    asks       ? "Answer f to see all of it."
+                                    : durable_ ? "callgate approvals show --full shows all of it."
+                                               : "--json shows all of it.",
+                                    style_);
         if (!line_.approvers.empty()) {
             for (const std::string& approver : line_.approvers) {
                 auto voted = (*runtime)->approvals().approve(approval.id, approver);
@@ -239,13 +274,13 @@ private:
             }
             return true;
         }
-        if (line_.json || console_.person == nullptr || !console_.err_terminal.is_terminal) {
+        if (!asks) {
             if (!line_.json) console_.err << how_to_go_on(outcome, approval);
             return false;
         }
         // A person thinks for as long as they like: others may use the ledger meanwhile.
         if (durable_) runtime->reset();
-        const auto answer = ask(interrupt);
+        const auto answer = ask(approval, interrupt);
         if (!answer) {
             console_.err << how_to_go_on(outcome, approval);
             return false;
@@ -284,19 +319,31 @@ private:
 
     std::string same_ledger() const { return ledger_option(line_.ledger); }
 
-    // Yes or no; nothing: the person went away, or Ctrl-C came.
-    std::optional<bool> ask(const Interrupt& interrupt) const {
+    // Yes or no; nothing: they did not decide, went away, or Ctrl-C came.
+    std::optional<bool> ask(const Approval& approval, const Interrupt& interrupt) const {
         if (durable_)
             console_.err << indented(
                 "In this demonstration your yes counts as it is; elsewhere you would sign it.", 2, style_);
-        forget_typed_ahead(*console_.person);
-        console_.err << "Approve? [y/N] " << std::flush;
-        const auto answer = read_line(*console_.person, interrupt);
-        if (!answer) {
-            console_.err << '\n';
-            return std::nullopt;
+        bool cut = is_cut(approval);
+        for (;;) {
+            forget_typed_ahead(*console_.person);
+            console_.err << (cut ? "It is cut; f shows all of it. Approve? [y/N] " : "Approve? [y/N] ")
+                         << std::flush;
+            const auto line = read_line(*console_.person, interrupt);
+            if (!line) {
+                console_.err << '\n';
+                return std::nullopt;
+            }
+            const std::string answer = one_line(*line);
+            if (is_yes(answer)) return true;
+            if (is_no(answer)) return false;
+            if (!cut || (answer != "f" && answer != "full")) {
+                console_.err << indented("Nothing was decided: y approves it, n denies it for good.", 2, style_);
+                return std::nullopt;
+            }
+            console_.err << to_text(approval, true, "", style_);
+            cut = false;
         }
-        return *answer == "y" || *answer == "Y" || *answer == "yes";
     }
 
     bool vote(Runtime& runtime, const Approval& approval, bool yes) {
@@ -328,7 +375,8 @@ private:
             return;
         }
         if (vote_refused_) {
-            console_.err << error_text(*vote_refused_, std::nullopt, style_);
+            console_.err << error_text(*vote_refused_, std::nullopt, style_)
+                         << standing_approval_hint(*vote_refused_, same_ledger(), style_);
             return;
         }
         const bool shown = approval && outcome.state() == State::needs_approval &&
@@ -355,6 +403,7 @@ private:
     const Style style_;
     ProgressLine progress_;
     std::string text_;
+    std::optional<ToolCall> whole_;  // from standard input
     std::string resumed_;
     std::string key_;
     bool durable_ = false;
@@ -368,11 +417,13 @@ void add_call(Verb& program, const Console& console) {
     Verb& verb = program.add("call", "call a tool of the demo set, through every stage");
     verb.usage("[options] NAME [JSON | -]").usage("[options] -").usage("[options] --resume CALL");
     verb.argument("NAME",
-                  "the tool: callgate tools lists them. - reads a whole tool call from standard input: "
-                  "{\"name\": …, \"arguments\": {…}}, or an MCP tools/call request",
+                  "the tool: callgate tools lists them. - reads a whole tool call from standard input, as a "
+                  "model's vendor or an MCP client writes it: {\"name\": …, \"arguments\": {…}}",
                   line->tool)
         .completed_by(Completes::tool);
-    verb.argument("JSON", "the arguments, an object; - reads them from standard input", line->arguments);
+    verb.argument("JSON", "the arguments, an object: {} if left out; - reads them from standard input",
+                  line->arguments)
+        .not_empty();
 
     verb.heading("The call");
     verb.option("--action", "A", "of a tool that has several, such as notes", line->action);
@@ -412,7 +463,8 @@ void add_call(Verb& program, const Console& console) {
         .exits(2, "wrong usage, or the ledger cannot be had: another process owns it")
         .exits(3, "refused: no such tool, no call to resume, scope, arguments, policy, limits; previewed")
         .exits(4, "needs approval")
-        .exits(5, "the outcome is unknown: it may have taken effect");
+        .exits(5, "the outcome is unknown: it may have taken effect")
+        .exits(6, "it succeeded, and the result could not be written to standard output");
     verb.example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")
         .example("callgate call count '{\"to\": 20}' --timeout 1000")
         .example("callgate call send_mail '{\"to\": [\"ada@example.org\"], \"subject\": \"Hi\"}'")

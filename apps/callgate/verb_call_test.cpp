@@ -252,6 +252,7 @@ TEST(VerbCall, WhereSomebodyElseWasFasterAYesGoesOnAndANoDoesNot) {
         console.person = &in;
         EXPECT_EQ(run_program({"call", "send_mail", kMail, "--ledger", ledger}, console), yes ? 0 : 4);
         EXPECT_EQ(out.str(), yes ? "sent 'Hi' to ada@example.org\n" : "");
+        if (!yes) EXPECT_THAT(err.str(), HasSubstr("callgate approvals revoke "));
     }
 }
 
@@ -415,15 +416,36 @@ TEST(VerbCall, OnATerminalYouAreAsked) {
     EXPECT_EQ(yes.exit_code, 0);
     EXPECT_THAT(yes.err, HasSubstr("Approve? [y/N] "));
     EXPECT_EQ(yes.out, "sent 'Hi' to ada@example.org\n");
-    for (const std::string no : {"n\n", "\n", "of course not\n"}) {
+    for (const std::string no : {"n\n", "no\n", "d\n"}) {
         const Ran refused = run({"send_mail", kMail}, no, true);
         EXPECT_EQ(refused.exit_code, 3);
         EXPECT_EQ(refused.out, "");
         EXPECT_THAT(refused.err, HasSubstr("A person refused this call."));
     }
+    for (const std::string nothing : {"\n", "of course not\n"}) {
+        const Ran open = run({"send_mail", kMail}, nothing, true);
+        EXPECT_EQ(open.exit_code, 4) << "only a no denies";
+        EXPECT_THAT(open.err, HasSubstr("Nothing was decided"));
+    }
     const Ran silence = run({"send_mail", kMail}, "", true);
     EXPECT_EQ(silence.exit_code, 4) << "nobody decided";
     EXPECT_THAT(run({"send_mail", kMail, "--json"}, "y\n", true).err, Not(HasSubstr("Approve?")));
+}
+
+TEST(VerbCall, WhatIsCutIsNamedAndCanBeSeenBeforeItIsApproved) {
+    std::string lorem;
+    for (int i = 0; i < 300; ++i) lorem += "lorem ipsum ";
+    const std::string arguments = json::write(Object{{"text", lorem + "THE END"}, {"name", "the name"}});
+    const std::vector<std::string> call = {"notes", arguments, "--action", "delete", "--scope", "notes"};
+    const Ran cut = run(call, "y\n", true);
+    EXPECT_EQ(cut.exit_code, 0) << cut.err;
+    for (const std::string text : {"the name", "THE END", "/text is cut: it has 3607 bytes", "f shows all of it"})
+        EXPECT_THAT(cut.err, HasSubstr(text));
+    EXPECT_THAT(cut.err, Not(HasSubstr(lorem)));
+    const Ran whole = run(call, "f\nn\n", true);
+    EXPECT_EQ(whole.exit_code, 3);
+    EXPECT_THAT(whole.err, HasSubstr(lorem));
+    EXPECT_THAT(run(call).err, HasSubstr("--json shows all of it."));
 }
 
 TEST(VerbCall, ProgressIsALineEachWhereThereIsNoTerminal) {

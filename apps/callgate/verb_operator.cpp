@@ -93,9 +93,8 @@ private:
 
     int give_up(const Error& error) const {
         print_error(error, std::nullopt, line_.json, color_, console_);
-        return error.code == ErrorCode::denied || is(error, "wrong_passphrase") || is(error, "called_off")
-                   ? kNo
-                   : 2;
+        if (is(error, "called_off")) return kCalledOff;
+        return error.code == ErrorCode::denied || is(error, "wrong_passphrase") ? kNo : kUnusable;
     }
 
     const OperatorKeyLine& line_;
@@ -124,7 +123,8 @@ void add_operator(Verb& program, const Console& console) {
         "vote before a model can run programs as you.");
     enrolling.exits(0, "made")
         .exits(1, "the passphrase is wrong, or the two are not the same")
-        .exits(2, "wrong usage, or no terminal");
+        .exits(2, "wrong usage, or no terminal")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
     enrolling.example("callgate operator enroll");
     enrolling.runs([line, &console] { return OperatorKeyRun(*line, console).enroll(); });
 

@@ -270,6 +270,7 @@ private:
         const bool absent =
             reason != nullptr &&
             (*reason == "no_such_secret" || *reason == "no_such_version" || *reason == "no_secrets_file");
+        if (reason != nullptr && *reason == "called_off") return kCalledOff;
         return absent ? kAbsent : kUnusable;
     }
 
@@ -336,7 +337,8 @@ void add_secrets(Verb& program, const Console& console) {
         "The value is asked for on a terminal, without echo; otherwise standard input is the value, except "
         "for one line end. It has 8 bytes to 64 KiB. Versions before it are dropped.");
     set.file(setting, "the key", ", made with the first secret");
-    setting.exits(0, "it is set").exits(2, "it is not: wrong usage, value, key or file");
+    setting.exits(0, "it is set").exits(2, "it is not: wrong usage, value, key or file")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
     setting.example("callgate secrets set github token")
         .example("gh auth token | callgate secrets set github token")
         .example("callgate secrets set deploy ssh_key < ~/.ssh/deploy_ed25519");
@@ -352,7 +354,8 @@ void add_secrets(Verb& program, const Console& console) {
     rotate.file(rotating, "the key");
     rotating.exits(0, "it is replaced")
         .exits(1, "there is no such secret")
-        .exits(2, "wrong usage, value, key or file");
+        .exits(2, "wrong usage, value, key or file")
+        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
     rotating.example("callgate secrets rotate github token")
         .example("new-token | callgate secrets rotate github token --json");
     rotate.runs(rotating, console, &SecretsRun::rotate);

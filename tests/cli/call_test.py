@@ -89,11 +89,36 @@ class Call(RuntimeTest):
         for sent in (
             {"name": "add", "arguments": {"a": 1, "b": 2}},
             {"function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}},
+            {"functionCall": {"name": "add", "args": {"a": 1, "b": 2}}},
+            {"toolUse": {"toolUseId": "x", "name": "add", "input": {"a": 1, "b": 2}}},
         ):
             self.assertEqual(self.call("-", stdin=json.dumps(sent).encode()).out, "3\n")
         self.assert_clear(self.call("-", stdin=b"[]"), 3, "no tool call")
         self.assert_clear(self.call("-", stdin=b'{"name": '), 3, "not usable JSON")
         self.assert_clear(self.call("-", "{}", stdin=b"{}"), 2, "brings its own arguments")
+
+    def test_a_whole_call_has_an_action(self):
+        call = b'{"name": "notes", "arguments": {"name": "todo"}}'
+        ran = self.call("-", "--action", "read", "--scope", "notes", "--json", stdin=call)
+        self.assertEqual(self.json_of(ran)["action"], "read", ran)
+
+    def test_a_whole_call_loses_no_arguments(self):
+        for sent in (
+            b'{"name": "fail", "argumnets": {"how": "throw"}}',
+            b'{"name": "fail", "parameters": {"how": "throw"}}',
+            b'{"name": "fail", "arguments": {}, "input": {"how": "throw"}}',
+            b'{"method": "tools/call", "params": {"name": "fail"}, "arguments": {"how": "throw"}}',
+        ):
+            ran = self.call("-", stdin=sent)
+            self.assert_clear(ran, 3, "invalid arguments", '"arguments"')
+            self.assertNotIn("attempt", ran.err)
+
+    def test_nothing_is_no_call_without_arguments(self):
+        for sent in (b"", b" \n"):
+            self.assert_clear(self.call("fail", "-", stdin=sent), 2, "no arguments in it")
+            self.assert_clear(self.call("-", stdin=sent), 2, "no tool call in it")
+        self.assert_clear(self.call("fail", ""), 2, "JSON")
+        self.assertEqual(self.call("fail").code, 1)
 
     def test_progress_is_a_line_each_and_not_in_the_result(self):
         ran = self.call("count", '{"to": 3, "step_ms": 0}')
@@ -146,7 +171,7 @@ class BadCall(RuntimeTest):
                 self.assertTrue(self.json_of(ran)["error"]["message"])
 
     def test_hostile_arguments(self):
-        for sent in (b"[" * 1_000_000, b'{"a":' * 100_000, b'{"a": "' + b"x" * 3_000_000 + b'"}', b"\xff\xfe", b""):
+        for sent in (b"[" * 1_000_000, b'{"a":' * 100_000, b'{"a": "' + b"x" * 3_000_000 + b'"}', b"\xff\xfe"):
             with self.subTest(sent[:20]):
                 ran = self.call("add", "-", stdin=sent)
                 self.assertEqual((ran.code, ran.out), (3, ""), ran)
@@ -168,7 +193,16 @@ class BadCall(RuntimeTest):
     def test_closed_streams(self):
         self.assertEqual(self.call("add", '{"a": 1, "b": 2}', stdin=subprocess.DEVNULL, closed=(0,)).code, 0)
         with open("/dev/full", "wb") as full:
-            self.assertEqual(self.call("add", '{"a": 1, "b": 2}', stdout=full).returncode, 2)
+            for arguments, code, says in (
+                (("add", '{"a": 1, "b": 2}'), 6, b"succeeded, call 0"),
+                (("send_mail", MAIL, "--autonomy=A4", "--json"), 6, b"succeeded, call 0"),
+                (("fail", '{"how": "lost"}', "--json"), 5, b"outcome unknown, call 0"),
+                (("fail", "{}", "--json"), 1, b"failed, call 0"),
+            ):
+                ran = self.call(*arguments, stdout=full)
+                self.assertEqual(ran.returncode, code, ran)
+                self.assertIn(b"could not be written", ran.stderr)
+                self.assertIn(says, b" ".join(ran.stderr.split()))
 
 
 class Policy(RuntimeTest):
@@ -248,11 +282,27 @@ class AtATerminal(RuntimeTest):
         self.assertEqual(code, 0, shown)
         self.assertIn("Approve? [y/N] ", shown)
         self.assertTrue(shown.endswith("sent 'Hi' to ada@example.org\n"), shown)
-        code, shown = self.on_terminal("call", "send_mail", MAIL, typed=b"\n")
+        code, shown = self.on_terminal("call", "send_mail", MAIL, typed=b"n\n")
         self.assertEqual(code, 3, shown)
         self.assertIn("A person refused this call.", shown)
+        for typed in (b"\n", b"u\n"):
+            code, shown = self.on_terminal("call", "send_mail", MAIL, typed=typed)
+            self.assertEqual(code, 4, shown)
+            self.assertIn("Nothing was decided", shown)
         code, shown = self.on_terminal("call", "send_mail", MAIL, typed=b"\x04")
         self.assertEqual(code, 4, shown)
+
+    def test_what_is_awaited_is_said(self):
+        process, main = harness.start_at_terminal(self, ("call", "add", "-"), 100)
+        with os.fdopen(main, "r+b", buffering=0) as terminal:
+            text = b""
+            while b"Ctrl-D ends it." not in text:
+                text += terminal.read(65536)
+            terminal.write(b'{"a": 1, "b": 2}\n\x04')
+            with contextlib.suppress(OSError):
+                while block := terminal.read(65536):
+                    text += block
+        self.assertEqual(process.wait(), 0, text)
 
     def test_progress_is_one_line_that_is_written_over(self):
         code, shown = self.on_terminal("call", "count", '{"to": 3, "step_ms": 0}')

@@ -644,6 +644,36 @@ class OperatorsAtATerminal(LedgerTest):
         self.assertEqual(process.wait(), 0)
         self.assertEqual([self.approval(n)["state"] for n in (1, 2, 3)], ["pending", "approved", "pending"])
 
+    def test_watch_asks_for_no_vote_about_what_is_shown_elsewhere(self):
+        owner = self.own()
+        owner.do("approvals 1 1")
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        process = subprocess.Popen(
+            [harness.binary, "approvals", "watch", "--ledger", self.ledger],
+            stdin=side, stdout=subprocess.PIPE, stderr=side, text=True,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        )  # fmt: skip
+        os.close(side)
+        self.assertIn(approval_id(1), process.stdout.readline())
+        self.assertNotIn("[a]pprove", self.until(main, "only listed"))
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        # Nor where another terminal than the person's shows it.
+        other, shown = pty.openpty()
+        self.addCleanup(os.close, other)
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        ran = subprocess.run(
+            [harness.binary, "approvals", "approve", approval_id(1), "--ledger", self.ledger],
+            stdin=side, stdout=side, stderr=shown, env={**os.environ, "TERM": "xterm"},
+        )  # fmt: skip
+        os.close(side)
+        os.close(shown)
+        self.assertEqual(ran.returncode, 2)
+        self.assertEqual(self.approval(1)["state"], "pending")
+
     def test_what_was_typed_before_a_request_was_shown_decides_nothing(self):
         owner = self.own()
         process, main = self.start("approvals", "watch")
@@ -784,7 +814,15 @@ class OperatorsAtATerminal(LedgerTest):
         self.until(main, "Passphrase of your operator key: ")
         os.write(main, b"wrong\n")
         self.until(main, "not the one")
-        self.assertNotEqual(process.wait(), 0)
+        self.assertEqual(process.wait(), 1)
+        # Nor after Ctrl-C.
+        process, main = self.start_with_key("approvals", "approve", approval_id(2), "--ledger", self.ledger)
+        self.until(main, "Approve it? [y/N] ")
+        os.write(main, b"y\n")
+        self.until(main, "Passphrase of your operator key: ")
+        os.write(main, b"\x03")
+        self.until(main, "Called off")
+        self.assertEqual(process.wait(), 130)
         self.assertEqual(self.approval(2)["state"], "pending")
 
     def test_watch_asks_for_the_passphrase_once(self):
@@ -805,6 +843,15 @@ class OperatorsAtATerminal(LedgerTest):
         process.send_signal(signal.SIGINT)
         process.wait()
         self.assertEqual([self.approval(n)["state"] for n in (1, 2)], ["approved", "approved"])
+
+    def test_ctrl_c_and_ctrl_z_at_a_passphrase(self):
+        process, main = self.start_with_key("operator", "enroll")
+        self.until(main, "Passphrase: ")
+        os.write(main, b"seen\x1a by nobody\n")
+        self.assertNotIn("seen", self.until(main, "again: "))
+        os.write(main, b"\x03")
+        self.until(main, "Called off")
+        self.assertEqual(process.wait(), 130)
 
     def test_another_key_needs_the_passphrase_of_the_one_before(self):
         code, shown = self.enroll((": ", b"correct horse"), ("again: ", b"correct horse"))

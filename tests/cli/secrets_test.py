@@ -193,9 +193,22 @@ class SecretsAtATerminal(SecretsTest):
         self.assertNotIn(VALUE.decode(), shown)
         self.assertIn("Value of token of github (not shown): \n✓ token of github: version 1 is set\n", shown)
 
+    def test_ctrl_z_neither_stops_it_nor_brings_the_echo_back(self):
+        def stop_and_go_on(process, terminal):
+            os.write(terminal, VALUE[:3])
+            process.send_signal(signal.SIGTSTP)
+            with open(f"/proc/{process.pid}/status") as status:
+                (mask,) = [line.split()[1] for line in status if line.startswith("SigIgn:")]
+            self.assertTrue(int(mask, 16) >> (signal.SIGTSTP - 1) & 1)
+            os.write(terminal, b"\x1a" + VALUE[3:] + b"\n")
+
+        code, shown = self.ask(stop_and_go_on)
+        self.assertEqual(code, 0, shown)
+        self.assertNotIn(VALUE.decode()[3:], shown)
+
     def test_ctrl_c_changes_nothing(self):
         code, shown = self.ask(lambda process, _: process.send_signal(signal.SIGINT))
-        self.assertEqual(code, 2, shown)
+        self.assertEqual(code, 130, shown)
         self.assertIn("Called off", shown)
         self.assertFalse(self.path.exists())
 
