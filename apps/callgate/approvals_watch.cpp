@@ -33,9 +33,10 @@ public:
 
     int go() {
         if (!asks_ && run_.may_ask())
-            run_.console().err << "Requests are only listed: you decide where they are shown to you, with standard "
-                                  "output at\nthe terminal, or by callgate approvals approve ID.\n"
-                               << std::flush;
+            run_.console().err
+                << "Requests are only listed, as standard output is not this terminal. To decide:\n"
+                   "callgate approvals approve ID\n"
+                << std::flush;
         auto fresh = new_ones();
         if (!fresh) return run_.give_up(fresh.error());
         for (;;) {
@@ -143,9 +144,9 @@ private:
             const auto decided = run_.ask(request);
             if (!decided) {
                 if (!yes)
-                    run_.console().err << error_text(decided.error(), std::nullopt, run_.err_style())
-                                       << standing_approval_hint(decided.error(), run_.same_ledger(),
-                                                                 run_.err_style());
+                    run_.console().err
+                        << error_text(decided.error(), std::nullopt, run_.err_style())
+                        << standing_approval_hint(decided.error(), run_.same_ledger(), run_.err_style());
                 return yes ? complain(decided.error()) : true;
             }
             run_.print(decision_text(value_at(*decided, "approval"), run_.same_ledger(), run_.style()));

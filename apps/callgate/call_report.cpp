@@ -186,7 +186,8 @@ std::string to_text(const Outcome& outcome, const std::optional<Excerpt>& excerp
     return out;
 }
 
-std::string to_text(const Approval& approval, bool full, std::string_view how_to_see_all, const Style& style) {
+std::string to_text(const Approval& approval, bool full, std::string_view how_to_see_all,
+                    const Style& style) {
     std::string out = value_fact("arguments", approval.arguments, full, how_to_see_all, style);
     out += fact("asked by", clipped(approval.requester, kLongestNameOfCall), style);
     out += fact("risk", to_string(approval.risk), style);
@@ -202,11 +203,11 @@ bool is_cut(const Approval& approval) {
 }
 
 std::string unwritten_text(const Outcome& outcome, const Style& style) {
-    std::string out =
-        indented(fmt::format("The answer could not be written to standard output. {}: {}, call {}.",
-                             printable(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestNameOfCall)),
-                             words(outcome.state()), outcome.call_id()),
-                 2, style);
+    std::string out = indented(
+        fmt::format("The answer could not be written to standard output. {}: {}, call {}.",
+                    printable(clipped(outcome.tool().empty() ? "call" : outcome.tool(), kLongestNameOfCall)),
+                    words(outcome.state()), outcome.call_id()),
+        2, style);
     return out.replace(0, 1, style.red("✗"));
 }
 

@@ -3,7 +3,7 @@
 namespace callgate::cli {
 
 QuietTerminal::QuietTerminal(int terminal) : terminal_(terminal) {
-    struct sigaction ignored {};
+    struct sigaction ignored{};
     ignored.sa_handler = SIG_IGN;
     ::sigaction(SIGTSTP, &ignored, &stop_before_);
     if (::tcgetattr(terminal_, &before_) != 0) return;

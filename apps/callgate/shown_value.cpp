@@ -199,10 +199,9 @@ std::string to_text(const Value& value, bool full, std::size_t indent, const Sty
         out += lines;
     };
     for (const CutText& cut : cuts)
-        remark("",
-               fmt::format("{} is cut: it has {} bytes, SHA-256 {}. {}",
-                           printable(cut.pointer.empty() ? "(all)" : cut.pointer), cut.bytes, cut.sha256,
-                           how_to_see_all));
+        remark("", fmt::format("{} is cut: it has {} bytes, SHA-256 {}. {}",
+                               printable(cut.pointer.empty() ? "(all)" : cut.pointer), cut.bytes, cut.sha256,
+                               how_to_see_all));
     const std::string warning = style.yellow("⚠");
     if (suspicion.hidden != 0)
         remark(warning, fmt::format("{} that cannot be seen {} spelled out, as {}.",

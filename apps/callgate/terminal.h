@@ -67,7 +67,8 @@ struct Console {
     Terminal out_terminal;
     Terminal err_terminal;
     std::istream* person = nullptr;  ///< standard input where a person sits at it
-    // Whether it is that person's terminal that shows the streams: nobody is asked about what they do not see.
+    // Whether it is that person's terminal that shows the streams: nobody is asked about what they do not
+    // see.
     bool person_sees_out = true;
     bool person_sees_err = true;
     bool* loss_reported = nullptr;  ///< set by who said that the answer could not be written

@@ -15,11 +15,12 @@ namespace {
 constexpr std::string_view kKeyInMeta = "callgate/idempotencyKey";
 
 Error not_a_call(std::string_view what) {
-    return {ErrorCode::config_error,
-            fmt::format("{} A call is an object such as {{\"name\": \"add\", \"arguments\": {{\"a\": 1}}}}, or "
-                        "an MCP tools/call request.",
-                        what),
-            {{"reason", "not_a_call"}}};
+    return {
+        ErrorCode::config_error,
+        fmt::format("{} A call is an object such as {{\"name\": \"add\", \"arguments\": {{\"a\": 1}}}}, or "
+                    "an MCP tools/call request.",
+                    what),
+        {{"reason", "not_a_call"}}};
 }
 
 }  // namespace

@@ -338,7 +338,8 @@ private:
             if (is_yes(answer)) return true;
             if (is_no(answer)) return false;
             if (!cut || (answer != "f" && answer != "full")) {
-                console_.err << indented("Nothing was decided: y approves it, n denies it for good.", 2, style_);
+                console_.err << indented("Nothing was decided: y approves it, n denies it for good.", 2,
+                                         style_);
                 return std::nullopt;
             }
             console_.err << to_text(approval, true, "", style_);

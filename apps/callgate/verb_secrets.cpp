@@ -337,7 +337,8 @@ void add_secrets(Verb& program, const Console& console) {
         "The value is asked for on a terminal, without echo; otherwise standard input is the value, except "
         "for one line end. It has 8 bytes to 64 KiB. Versions before it are dropped.");
     set.file(setting, "the key", ", made with the first secret");
-    setting.exits(0, "it is set").exits(2, "it is not: wrong usage, value, key or file")
+    setting.exits(0, "it is set")
+        .exits(2, "it is not: wrong usage, value, key or file")
         .exits(130, "Ctrl-C while you were asked, as the shell reports it");
     setting.example("callgate secrets set github token")
         .example("gh auth token | callgate secrets set github token")
