@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kCallTag = "callgate-call-v1";
 constexpr std::string_view kApprovalTag = "callgate-approval-v2";
 constexpr int kVersion = 1;
+constexpr int kRequestVersion = 2;
 
 std::string_view view_of(const boost::json::string& text) noexcept {
     return {text.data(), text.size()};
@@ -58,6 +59,15 @@ Array array_of(const std::vector<std::string>& texts) {
 }  // namespace
 
 base::Sha256Digest fingerprint(const RequestIdentity& request) {
+    const Value document = Object{{"v", kRequestVersion},
+                                  {"tool_id", request.tool_id},
+                                  {"action", request.action},
+                                  {"args", request.arguments},
+                                  {"target", request.target}};
+    return digest_of(kCallTag, document);
+}
+
+base::Sha256Digest earlier_fingerprint(const RequestIdentity& request) {
     const Value document = Object{{"v", kVersion},
                                   {"tool_id", request.tool_id},
                                   {"tool_def_hash", base::to_hex(request.definition_hash)},

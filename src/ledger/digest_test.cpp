@@ -66,15 +66,13 @@ std::vector<std::pair<std::uint8_t*, std::size_t>> bytes_of(Inputs& in, bool of_
     const auto text = [](std::string& s) {
         return std::pair(reinterpret_cast<std::uint8_t*>(s.data()), s.size());
     };
-    std::vector<std::pair<std::uint8_t*, std::size_t>> all = {text(in.tool),
-                                                              text(in.action),
-                                                              text(in.argument_name),
-                                                              text(in.argument),
-                                                              {in.definition.data(), 32}};
+    std::vector<std::pair<std::uint8_t*, std::size_t>> all = {text(in.tool), text(in.action),
+                                                              text(in.argument_name), text(in.argument)};
     if (of_fingerprint) {
         all.push_back(text(in.target));
         return all;
     }
+    all.emplace_back(in.definition.data(), in.definition.size());
     for (std::string* s : {&in.tenant, &in.requester, &in.server, &in.connector, &in.config, &in.version,
                            &in.secret_ref, &in.resolved, &in.decision, &in.rule, &in.key}) {
         all.push_back(text(*s));
@@ -169,9 +167,13 @@ TEST(Digest, OrderOfMembersAndSpellingOfNumbersDoNotCount) {
 TEST(Digest, TheFingerprintIsTheHashOfTagAndCanonicalText) {
     const Value args = Object{{"b", 2}, {"a", "x"}};
     const std::string text =
+        R"(callgate-call-v1{"action":"call","args":{"a":"x","b":2},"target":"x","tool_id":"t","v":2})";
+    for (const char* definition : {"d", "in other words"})
+        EXPECT_EQ(fingerprint({"t", base::sha256(definition), "call", args, "x"}), base::sha256(text));
+    const std::string earlier =
         R"(callgate-call-v1{"action":"call","args":{"a":"x","b":2},"target":"x","tool_def_hash":")" +
         base::to_hex(base::sha256("d")) + R"(","tool_id":"t","v":1})";
-    EXPECT_EQ(fingerprint({"t", base::sha256("d"), "call", args, "x"}), base::sha256(text));
+    EXPECT_EQ(earlier_fingerprint({"t", base::sha256("d"), "call", args, "x"}), base::sha256(earlier));
 }
 
 TEST(Digest, TheActionDigestIsTheHashOfTagAndCanonicalText) {

@@ -109,12 +109,6 @@ Result<void> claim_call(RowStore& store, CallRow claimant, const std::optional<A
     // Everything is decided on a copy, so that an approval that does not fit leaves no trace.
     ClaimDecision decision = decide_claim(standing, std::move(claimant), dispatch, store.time().wall());
     reply.verdict = decision.verdict;
-    if (decision.definition_changed) {
-        reply.error = Error(ErrorCode::internal,
-                            "The tool's definition is not the one this call was first claimed with.",
-                            {{"reason", "definition_changed"}});
-        return {};
-    }
     if (decision.store == ClaimDecision::Store::nothing) return reply_with_standing(store, standing, reply);
 
     CallRow& row = decision.row;

@@ -228,16 +228,13 @@ ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool disp
             row.ended_at = now;
         } else {
             row.policy_rev = claimant.policy_rev;
+            row.definition_hash = definition_hash;  // of what the claimant will run
             row.runs_as = claimant.call_id;
         }
     } else {
         row = as_new(std::move(claimant), now);
     }
-    if (dispatch && row.state == CallState::claimed &&
-        !ledger::dispatch(row, row.epoch, owner, definition_hash)) {
-        decision.definition_changed = true;
-        return decision;
-    }
+    if (dispatch && row.state == CallState::claimed) ledger::dispatch(row, row.epoch, owner, definition_hash);
     decision.store = taking_over ? ClaimDecision::Store::update : ClaimDecision::Store::insert;
     decision.row = std::move(row);
     return decision;

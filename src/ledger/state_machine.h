@@ -82,8 +82,6 @@ struct ClaimDecision {
     };
     ClaimVerdict verdict = ClaimVerdict::claimed;  ///< never dead_owner
     Store store = Store::nothing;
-    /// To be dispatched, and the tool is not the one that the standing row was claimed with.
-    bool definition_changed = false;
     CallRow row;
 };
 

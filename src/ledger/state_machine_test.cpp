@@ -1,5 +1,7 @@
 #include "ledger/state_machine.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,12 @@ base::Sha256Digest all(std::uint8_t byte) {
 
 std::string name_of(CallState state, EffectClass effect) {
     return std::string(to_string(state)) + ", effect " + std::to_string(static_cast<int>(effect));
+}
+
+/// A table has rows for every class: a new one needs its own.
+void has_every_class(const std::vector<EffectClass>& rows, std::ptrdiff_t of_each) {
+    for (const EffectClass effect : kEffectClasses)
+        EXPECT_EQ(std::ranges::count(rows, effect), of_each) << "rows for " << to_string(effect);
 }
 
 Settled settle(CallRow& row, AttemptEnd end, bool last = true, std::uint32_t epoch = 3,
@@ -96,6 +104,7 @@ TEST(Claim, AnUnknownOutcomeIsToldUnlessGoingOnCannotRepeatAnEffect) {
         EffectClass effect;
         ClaimVerdict alive, dead;
     };
+    std::vector<EffectClass> rows;
     for (const Case& c : {Case{EffectClass::read, ClaimVerdict::dead_owner, ClaimVerdict::dead_owner},
                           Case{EffectClass::keyed, ClaimVerdict::dead_owner, ClaimVerdict::dead_owner},
                           Case{EffectClass::verify, ClaimVerdict::unknown, ClaimVerdict::dead_owner},
@@ -104,7 +113,9 @@ TEST(Claim, AnUnknownOutcomeIsToldUnlessGoingOnCannotRepeatAnEffect) {
         const CallRow row = row_in(unknown, c.effect);
         EXPECT_EQ(judge_claim(&row, all(7), true), c.alive) << name_of(unknown, c.effect);
         EXPECT_EQ(judge_claim(&row, all(7), false), c.dead) << name_of(unknown, c.effect);
+        rows.push_back(c.effect);
     }
+    has_every_class(rows, 1);
 }
 
 // C2
@@ -119,6 +130,7 @@ TEST(TakeOver, WhatBecomesOfACallDependsOnItsStateAndEffectClass) {
     };
     const ClaimVerdict ours = ClaimVerdict::claimed;
     const ClaimVerdict lost = ClaimVerdict::unknown;
+    std::vector<EffectClass> rows;
     for (const Case& c : {Case{claimed, EffectClass::read, claimed, false, ours},
                           Case{claimed, EffectClass::keyed, claimed, false, ours},
                           Case{claimed, EffectClass::verify, claimed, false, ours},
@@ -145,7 +157,9 @@ TEST(TakeOver, WhatBecomesOfACallDependsOnItsStateAndEffectClass) {
         EXPECT_EQ(row.epoch, 4u);
         EXPECT_EQ(row.owner, kBob);
         EXPECT_EQ(row.attempt, 1u);
+        if (c.before != unknown) rows.push_back(c.effect);
     }
+    has_every_class(rows, 3);
 }
 
 TEST(TakeOver, WhatHasEndedCannotBeTakenOver) {
@@ -262,14 +276,17 @@ TEST(DecideClaim, WhatStandsInTheWayOfALivingOwnerStaysAsItIs) {
     }
 }
 
-TEST(DecideClaim, AnotherDefinitionIsNotSentUnderTheOldClaim) {
+TEST(DecideClaim, WhatIsTakenOverIsSentUnderTheDefinitionOfWhoTookIt) {
     const CallRow row = row_in(claimed);
     CallRow bobs = row_in(claimed);
     bobs.definition_hash = all(10);
-    const ClaimDecision refused = decide_claim({.row = &row}, bobs, true, kNow);
-    EXPECT_TRUE(refused.definition_changed);
-    EXPECT_EQ(refused.store, ClaimDecision::Store::nothing);
-    EXPECT_FALSE(decide_claim({.row = &row}, bobs, false, kNow).definition_changed);
+    CallRow taken = decide_claim({.row = &row}, bobs, false, kNow).row;
+    EXPECT_EQ(taken.definition_hash, all(10));
+    EXPECT_FALSE(ledger::dispatch(taken, taken.epoch, taken.owner, row.definition_hash));
+    EXPECT_EQ(decide_claim({.row = &row}, bobs, true, kNow).row.state, dispatched);
+    const CallRow sent = row_in(dispatched, EffectClass::unsafe);
+    EXPECT_EQ(decide_claim({.row = &sent}, bobs, true, kNow).row.definition_hash, sent.definition_hash)
+        << "of what ran, where nothing more will";
 }
 
 TEST(GiveUp, ACallEndsWithItsOwnerIfNobodyMayOrCanGoOn) {
@@ -336,7 +353,9 @@ TEST(Settle, AnAttemptsEndDecidesByEffectClassAndByWhetherTheCallerGoesOn) {
     cases.push_back({AttemptEnd::ambiguous, false, EffectClass::verify, reconciling, false, false});
     cases.push_back({AttemptEnd::ambiguous, false, EffectClass::tx, unknown, false, false});
     cases.push_back({AttemptEnd::ambiguous, false, EffectClass::unsafe, unknown, false, false});
+    std::vector<EffectClass> rows;
     for (const Case& c : cases) {
+        if (c.end == AttemptEnd::ambiguous) rows.push_back(c.effect);
         CallRow row = row_in(dispatched, c.effect);
         const Settled settled = settle(row, c.end, c.last);
         const std::string what = "end " + std::to_string(static_cast<int>(c.end)) + (c.last ? ", last" : "") +
@@ -350,6 +369,7 @@ TEST(Settle, AnAttemptsEndDecidesByEffectClassAndByWhetherTheCallerGoesOn) {
         EXPECT_EQ(row.ended_at, is_end(c.after) ? kNow : base::WallTime{}) << what;
         EXPECT_EQ(row.epoch, 3u) << what;
     }
+    has_every_class(rows, 2);
 }
 
 TEST(Settle, WhatWasSentCannotBeCancelled) {

@@ -94,7 +94,8 @@ Step handle(Call& call) {
         call.core->counters.claim.approval_refused.add();
         // A free key stays free; one that a gone owner left has a row.
         call.shown_not_applied =
-            shows_not_applied(call.cold().claimed.verdict, call.cold().claimed.row.call_id != CallId{});
+            shows_not_applied(call, call.cold().claimed.verdict, call.cold().claimed.row.call_id != CallId{},
+                              call.cold().claimed.row);
         return call.refuse(approval_error(call.cold().claimed.approval, call.cold().approval_use->id));
     }
     switch (call.cold().claimed.verdict) {
@@ -123,7 +124,8 @@ Step handle(Call& call) {
             call.phase = ClaimPhase::subscribed;
             return call.await_reply(subscribe_to_end(call), Awaited::other_call);
         default:
-            call.shown_not_applied = shows_not_applied(call.cold().claimed.verdict, true);
+            call.shown_not_applied = shows_not_applied(call, call.cold().claimed.verdict, true,
+                                                        call.cold().claimed.row);
             return refuse_key(call);
     }
 }

@@ -31,9 +31,9 @@ struct ColdState {
     ledger::ConcludeReply concluded;
     std::string request_hash;
     std::vector<std::string> filled;  ///< with a key: the arguments that are the schema's defaults (validate)
-    bool by_earlier_print = false;    ///< goes on under the fingerprint without them (replay)
-    bool earlier_print_tried = false;
-    ledger::ClaimVerdict verdict_of_own{};  ///< under the fingerprint of the arguments as they are
+    bool by_other_print = false;      ///< goes on under a fingerprint that is not of the arguments as they are
+    bool other_print_tried = false;
+    ledger::ClaimVerdict verdict_of_own{};  ///< under its own
     std::vector<AuditEvent> claim_events;
     std::shared_ptr<KeyWaiter> key_waiter;  ///< waits, or has waited, for another call with its key
     ledger::WaitReply key_wait;

@@ -1,5 +1,7 @@
 #include "pipeline/key.h"
 
+#include <utility>
+
 #include "base/encoding.h"
 #include "base/guard.h"
 #include "base/ids.h"
@@ -26,13 +28,24 @@ std::string target_in(const Call& call, const Value& arguments) {
     return target == nullptr ? std::string() : json::canonical(*target);
 }
 
-void take_fingerprint(Call& call, const Value& arguments) {
-    call.has_fingerprint = true;
+using Digest = base::Sha256Digest(const ledger::RequestIdentity&);
+
+base::Sha256Digest fingerprint_of(const Call& call, const Value& arguments, Digest& digest,
+                                  const base::Sha256Digest& definition) {
     const std::string target = target_in(call, arguments);
-    call.fingerprint = ledger::fingerprint(ledger::RequestIdentity(
-        call.tool->name(), call.tool->definition_hash(), call.outcome.action, arguments, target));
+    return digest(
+        ledger::RequestIdentity(call.tool->name(), definition, call.outcome.action, arguments, target));
+}
+
+base::Sha256Digest fingerprint_of(const Call& call, const Value& arguments) {
+    return fingerprint_of(call, arguments, ledger::fingerprint, call.tool->definition_hash());
+}
+
+void set_fingerprint(Call& call, const base::Sha256Digest& fingerprint) {
+    call.has_fingerprint = true;
+    call.fingerprint = fingerprint;
     call.cold().request_hash = base::hex_encode(
-        std::string_view(reinterpret_cast<const char*>(call.fingerprint.data()), call.fingerprint.size()));
+        std::string_view(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size()));
 }
 
 }  // namespace
@@ -67,18 +80,38 @@ std::string target_text(const Call& call) {
 }
 
 void need_fingerprint(Call& call) {
-    if (call.has_fingerprint) return;
-    take_fingerprint(call, *call.arguments);
+    if (!call.has_fingerprint) set_fingerprint(call, fingerprint_of(call, *call.arguments));
 }
 
-void use_earlier_fingerprint(Call& call, bool earlier) {
-    if (call.cold().by_earlier_print == earlier) return;
-    call.cold().by_earlier_print = earlier;
-    if (earlier) {
-        take_fingerprint(call, schema::without(*call.arguments, call.cold().filled));
-    } else {
-        take_fingerprint(call, *call.arguments);
-    }
+base::Sha256Digest fingerprint_without_defaults(const Call& call) {
+    return fingerprint_of(call, schema::without(*call.arguments, call.cold_if()->filled));
+}
+
+std::optional<base::Sha256Digest> fingerprint_in(const Call& call, const ledger::CallRow& recorded) {
+    const ColdState* const cold = call.cold_if();
+    const bool filled = cold != nullptr && !cold->filled.empty();
+    const Value bare = filled ? schema::without(*call.arguments, cold->filled) : *call.arguments;
+    const bool is_same = (filled && fingerprint_of(call, bare) == recorded.fingerprint) ||
+                         fingerprint_of(call, bare, ledger::earlier_fingerprint, recorded.definition_hash) ==
+                             recorded.fingerprint;
+    return is_same ? std::optional(recorded.fingerprint) : std::nullopt;
+}
+
+void use_fingerprint(Call& call, const base::Sha256Digest& other) {
+    call.cold().by_other_print = true;
+    set_fingerprint(call, other);
+}
+
+void use_own_fingerprint(Call& call) {
+    if (std::exchange(call.cold().by_other_print, false))
+        set_fingerprint(call, fingerprint_of(call, *call.arguments));
+}
+
+bool shows_not_applied(const Call& call, ledger::ClaimVerdict verdict, bool found,
+                       const ledger::CallRow& recorded) noexcept {
+    if (verdict == ledger::ClaimVerdict::key_reused)
+        return recorded.definition_hash == call.tool->definition_hash();
+    return verdict == ledger::ClaimVerdict::claimed && !found;
 }
 
 void KeyWaiter::wake() {

@@ -19,9 +19,14 @@ std::optional<Error> key_fault(std::string_view key);
 
 /// Computes the fingerprint, once. Only calls with a key or an approval need it.
 void need_fingerprint(Call& call);
-/// Between the fingerprint of the arguments as they are and the one they had before defaults were filled in:
-/// what earlier versions recorded (docs/decisions/0022).
-void use_earlier_fingerprint(Call& call, bool earlier);
+/// The fingerprint it would have without the schema's defaults: on record is that one where they were not
+/// filled in, or where the parameter is newer than the record (docs/decisions/0022).
+base::Sha256Digest fingerprint_without_defaults(const Call& call);
+/// Another fingerprint under which `recorded` is this same request, if there is one.
+std::optional<base::Sha256Digest> fingerprint_in(const Call& call, const ledger::CallRow& recorded);
+/// The call goes on under such a one, or under its own again.
+void use_fingerprint(Call& call, const base::Sha256Digest& other);
+void use_own_fingerprint(Call& call);
 
 /// What the contract's target argument names, as text; "" where there is none.
 std::string target_text(const Call& call);
@@ -48,11 +53,10 @@ private:
 
 /// Whether this word of the ledger's shows that the key is free, or that this call, which is another than the
 /// key stands for, was not applied. What may be sent again under its key (`found`, and could be claimed) is
-/// not free: it may have happened.
-inline bool shows_not_applied(ledger::ClaimVerdict verdict, bool found) noexcept {
-    return verdict == ledger::ClaimVerdict::key_reused ||
-           (verdict == ledger::ClaimVerdict::claimed && !found);
-}
+/// not free: it may have happened. Neither is anything shown where `recorded` is of another definition of the
+/// tool, under which the same arguments may have become others.
+bool shows_not_applied(const Call& call, ledger::ClaimVerdict verdict, bool found,
+                       const ledger::CallRow& recorded) noexcept;
 
 /// Asks to be woken when the call that has this one's key has ended.
 ledger::Io subscribe_to_end(Call& call);

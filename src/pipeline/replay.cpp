@@ -15,23 +15,30 @@ enum class ReplayPhase : std::uint8_t {
     done
 };
 
-// A key that an earlier version recorded has the fingerprint of the arguments without the schema's defaults:
-// a call that these were filled in for is looked for under that one, too. True: look again.
+// What is on record may be this request under another fingerprint: without the defaults that were filled in
+// here, or as earlier versions made it (docs/decisions/0022). A key that is free is looked for, too: after a
+// restore the ledger knows requests by their fingerprint alone. True: look again.
 bool look_under_other_fingerprint(Call& call) {
     ColdState& cold = call.cold();
     const ledger::ClaimVerdict verdict = cold.peek.verdict;
-    const bool not_ours =
-        verdict == ledger::ClaimVerdict::claimed || verdict == ledger::ClaimVerdict::key_reused;
-    if (cold.filled.empty() || !not_ours) return false;
-    if (!cold.earlier_print_tried) {
-        cold.earlier_print_tried = true;
-        cold.verdict_of_own = verdict;
-        use_earlier_fingerprint(call, true);
-        return true;
+    const bool is_free = verdict == ledger::ClaimVerdict::claimed && !cold.peek.found;
+    if (!is_free && verdict != ledger::ClaimVerdict::key_reused) return false;
+    if (cold.other_print_tried) {
+        use_own_fingerprint(call);
+        if (!is_free) cold.peek.verdict = cold.verdict_of_own;
+        return false;
     }
-    use_earlier_fingerprint(call, false);
-    cold.peek.verdict = cold.verdict_of_own;
-    return false;
+    std::optional<base::Sha256Digest> other;
+    if (!is_free) {
+        other = fingerprint_in(call, cold.peek.row);
+    } else if (!cold.filled.empty()) {
+        other = fingerprint_without_defaults(call);
+    }
+    if (!other) return false;
+    cold.other_print_tried = true;
+    cold.verdict_of_own = verdict;
+    use_fingerprint(call, *other);
+    return true;
 }
 
 Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
@@ -75,11 +82,12 @@ Step replay(Call& call) {
                     call.phase = ReplayPhase::peek;
                     break;
                 }
-                call.shown_not_applied = shows_not_applied(call.cold().peek.verdict, call.cold().peek.found);
+                call.shown_not_applied = shows_not_applied(call, call.cold().peek.verdict,
+                                                           call.cold().peek.found, call.cold().peek.row);
                 if (auto why = call.stopped_meanwhile()) return call.refuse(std::move(*why));
                 if (call.cold().by_plain_key && call.cold().peek.verdict == ledger::ClaimVerdict::claimed) {
                     call.cold().plain_key_free = true;
-                    call.cold().earlier_print_tried = false;
+                    call.cold().other_print_tried = false;
                     call.phase = ReplayPhase::peek;
                     break;
                 }
@@ -115,8 +123,8 @@ Step replay(Call& call) {
                     return refuse_key(call, ledger::ClaimVerdict::in_progress);
                 }
                 call.cold().plain_key_free = false;
-                call.cold().earlier_print_tried = false;
-                use_earlier_fingerprint(call, false);
+                call.cold().other_print_tried = false;
+                use_own_fingerprint(call);
                 call.phase = ReplayPhase::peek;
                 break;
             case ReplayPhase::done: return Step::next;
