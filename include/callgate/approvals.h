@@ -82,6 +82,7 @@ struct Approval {
     std::string idempotency_key;
     std::uint64_t policy_rev = 0;
     std::uint32_t approvals_needed = 1;
+    /// Of each vote that counts. Where it is A3 for a critical call, two people at A2 do, too.
     Assurance assurance_needed = Assurance::a1;
     std::optional<Preview> preview;
     ApprovalState state = ApprovalState::pending;
@@ -137,7 +138,8 @@ public:
     virtual Result<Approval> revoke(std::string_view id, std::string_view by) = 0;
 
     /// The same call with other arguments: checked and decided again, as a new approval that already has this
-    /// vote. The old one is revoked.
+    /// vote. The old one is revoked, so it must be pending, and is left as it was where the edit is refused:
+    /// as a vote on either would be, or as the call itself is.
     virtual Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                             Assurance assurance = Assurance::a2,
                                             std::string_view reason = {}) = 0;

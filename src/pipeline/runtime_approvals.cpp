@@ -1,11 +1,38 @@
 #include "pipeline/runtime_approvals.h"
 
+#include "base/try.h"
+#include "ledger/approval_rules.h"
 #include "ledger/decisions.h"
 #include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 
 namespace callgate::pipeline {
+
+namespace {
+
+// Other arguments are another call: checked and decided again, in the requester's name.
+Request edited(const Approval& approval, Args arguments) {
+    Request request;
+    request.tool = approval.tool;
+    request.action = approval.action;
+    request.arguments = std::move(arguments);
+    request.purpose = Purpose::ask;
+    Context context;
+    context.tenant = approval.tenant;
+    context.principal = approval.requester;
+    context.scopes = approval.scopes;
+    context.autonomy = approval.autonomy;
+    context.trace_id = approval.trace_id;
+    context.task_id = approval.task_id;
+    context.step_id = approval.step_id;
+    context.idempotency_key = approval.idempotency_key;
+    request.context = share(std::move(context));
+    request.from().key_as_it_is = true;
+    return request;
+}
+
+}  // namespace
 
 Result<std::vector<Approval>> RuntimeApprovals::list(std::optional<ApprovalState> state) const {
     return core_->ledger().approvals(state);
@@ -47,32 +74,34 @@ Result<Approval> RuntimeApprovals::revoke(std::string_view id, std::string_view 
 Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args arguments,
                                                   std::string_view approver, Assurance assurance,
                                                   std::string_view reason) {
-    const auto approval = core_->ledger().approval(id);
-    if (!approval) return approval;
-    // Other arguments are another call: checked and decided again, in the requester's name.
-    Request request;
-    request.tool = approval->tool;
-    request.action = approval->action;
-    request.arguments = std::move(arguments);
-    request.purpose = Purpose::ask;
-    Context context;
-    context.tenant = approval->tenant;
-    context.principal = approval->requester;
-    context.scopes = approval->scopes;
-    context.autonomy = approval->autonomy;
-    context.trace_id = approval->trace_id;
-    context.task_id = approval->task_id;
-    context.step_id = approval->step_id;
-    context.idempotency_key = approval->idempotency_key;
-    request.context = share(std::move(context));
-    request.from().key_as_it_is = true;
-    const Outcome asked = core_->run(std::move(request));
+    // Whoever may not decide about it may not edit it either, and what is decided is not opened again.
+    CALLGATE_TRY_ASSIGN(const Approval before, core_->ledger().approval(id));
+    CALLGATE_TRY(would_count(before, approver, assurance));
+    const Outcome asked = core_->run(edited(before, std::move(arguments)));
     if (asked.approval_id().empty()) return tl::unexpected(*asked.error());
-    auto approved = approve(asked.approval_id(), approver, assurance, reason);
-    if (!approved) return approved;
-    // Only now: a faulty edit leaves the request as it was.
-    if (asked.approval_id() != id) (void)revoke(id, approver);
-    return approved;
+    if (asked.approval_id() == id) return approve(id, approver, assurance, reason);
+
+    CALLGATE_TRY_ASSIGN(const Approval after, core_->ledger().approval(asked.approval_id()));
+    const auto given_up = [&](Error why) -> Result<Approval> {
+        // Unless somebody asked for just that before.
+        if (after.call_id == asked.call_id()) (void)revoke(after.id, approver);
+        return tl::unexpected(std::move(why));
+    };
+    // A faulty edit leaves the request as it was. A good one takes its place before it is approved: never can
+    // both be used.
+    if (auto counts = would_count(after, approver, assurance); !counts) return given_up(counts.error());
+    if (auto revoked = revoke(id, approver); !revoked) return given_up(revoked.error());
+    return approve(after.id, approver, assurance, reason);
+}
+
+// By a copy: what the vote would say.
+Result<void> RuntimeApprovals::would_count(Approval approval, std::string_view approver,
+                                           Assurance assurance) const {
+    Vote yes;
+    yes.approver = std::string(approver);
+    yes.assurance = assurance;
+    CALLGATE_TRY(ledger::vote(approval, std::move(yes), core_->ledger().approval_time()));
+    return {};
 }
 
 // The runtime, and this with it, may go while a thread waits.

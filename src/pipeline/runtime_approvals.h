@@ -29,6 +29,7 @@ public:
 
 private:
     Result<Approval> vote(std::string_view id, Vote vote);
+    Result<void> would_count(Approval approval, std::string_view approver, Assurance assurance) const;
 
     std::shared_ptr<Runtime::Core> core_;
 };

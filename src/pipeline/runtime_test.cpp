@@ -367,6 +367,62 @@ TEST_WITH_EITHER_LEDGER(Runtime, AnEditedApprovalIsANewCall) {
     EXPECT_EQ(node->resume(edited->call_id).text(), "20");
 }
 
+TEST_WITH_EITHER_LEDGER(Runtime, AnApprovalThatIsOverCannotBeEdited) {
+    for (const char* over : {"denied", "revoked", "approved", "consumed", "expired"}) {
+        SCOPED_TRACE(over);
+        TestRuntime node;
+        int runs = 0;
+        ASSERT_TRUE(node->tools().add(
+            tool("pay", "", [&](int n) { return ++runs, n; }, param("n")).risk(Risk::high)));
+        Approvals& approvals = node->approvals();
+        const Outcome asked = node->call("pay", {{"n", 50}});
+        const std::string state = over;
+        if (state == "denied") {
+            ASSERT_TRUE(approvals.deny(asked.approval_id(), "olga"));
+        } else if (state == "revoked") {
+            ASSERT_TRUE(approvals.revoke(asked.approval_id(), "olga"));
+        } else if (state == "expired") {
+            node.advance(std::chrono::hours(1));
+        } else {
+            ASSERT_TRUE(approvals.approve(asked.approval_id(), "olga"));
+            if (state == "consumed") {
+                EXPECT_TRUE(node->resume(asked.call_id()).ok());
+            }
+        }
+        const int before = runs;
+        for (const int n : {50, 51}) {
+            const auto edited = approvals.approve_edited(asked.approval_id(), {{"n", n}}, "petra");
+            ASSERT_FALSE(edited) << n;
+            EXPECT_EQ(edited.error().details.at("approval_id").as_string(), asked.approval_id());
+        }
+        EXPECT_EQ(runs, before);
+        EXPECT_TRUE(must(approvals.list()).empty()) << "nothing new is left";
+    }
+}
+
+TEST_WITH_EITHER_LEDGER(Runtime, ARefusedEditLeavesTheRequestsAsTheyWere) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(tool("pay", "", [](int n) { return n; }, param("n")).risk(Risk::high)));
+    Approvals& approvals = node->approvals();
+    const Outcome asked = node->call("pay", {{"n", 50}});
+    const Outcome other = node->call("pay", {{"n", 60}});
+    const auto refusal = [&](int n, const char* who, Assurance how) {
+        const auto edited = approvals.approve_edited(asked.approval_id(), {{"n", n}}, who, how);
+        return edited ? std::string("approved")
+                      : std::string(edited.error().details.at("reason").as_string());
+    };
+    for (const int n : {50, 51, 60}) {
+        EXPECT_EQ(refusal(n, "olga", Assurance::a1), "assurance_too_low") << n;
+        EXPECT_EQ(refusal(n, Context().principal.c_str(), Assurance::a2), "self_approval") << n;
+    }
+    const auto open = must(approvals.list());
+    EXPECT_EQ(open.size(), 2u);
+    for (const Approval& one : open) EXPECT_TRUE(one.votes.empty());
+    ASSERT_TRUE(approvals.approve_edited(asked.approval_id(), {{"n", 60}}, "olga"));
+    EXPECT_EQ(approvals.get(other.approval_id())->state, ApprovalState::approved)
+        << "the same call was asked for";
+}
+
 TEST_WITH_EITHER_LEDGER(Runtime, AtA0OnlyAPreviewIsMade) {
     TestRuntime node;
     int runs = 0;
