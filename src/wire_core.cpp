@@ -12,6 +12,7 @@
 #include "ledger/sqlite/sqlite_ledger.h"
 #include "os/file_ops.h"
 #include "pipeline/core.h"
+#include "pipeline/option_check.h"
 #include "pipeline/projection.h"
 #include "pipeline/runtime_approvals.h"
 #include "pipeline/timers.h"
@@ -90,6 +91,7 @@ private:
 };
 
 Result<std::shared_ptr<Runtime::Core>> make_core(RuntimeOptions options) {
+    CALLGATE_TRY(pipeline::check_options(options));
     CALLGATE_TRY_ASSIGN(auto parts, pipeline::real_parts(options));
     auto core = std::make_shared<Runtime::Core>(std::move(options), std::move(parts));
     if (core->parts.operations && core->options.control_socket) {

@@ -140,7 +140,9 @@ struct RuntimeOptions {
     /// In memory: what arguments and outcomes of calls may take together. Past it the oldest outcomes go, and
     /// their keys are refused as used (key_expired); when none is left, calls are refused.
     std::size_t max_ledger_bytes = 256u << 20;
-    std::chrono::hours key_ttl{24};             ///< how long an outcome is kept for replays of its key
+    /// How long an outcome is kept for replays of its key, and how long after that the key is refused: at most
+    /// a hundred years, as no option may be past what can be kept (config_error).
+    std::chrono::hours key_ttl{24};
     std::chrono::hours tombstone_ttl{24 * 30};  ///< how long after that the key is refused (key_expired)
     std::shared_ptr<SecretsStore> secrets;      ///< none: with_secret() fails
     std::vector<std::shared_ptr<Observer>> observers;
