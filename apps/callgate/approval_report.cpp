@@ -27,6 +27,21 @@ std::string votes_cell(const Value& approval) {
     return fmt::format("{} of {}", yes_votes(approval), number_at(approval, "approvals_needed"));
 }
 
+// Two people with A2 do for a critical call that asks for A3 (ledger/approval_rules.h).
+bool two_people_do(const Value& approval) {
+    return text_at(approval, "risk") == "critical" && text_at(approval, "assurance_needed") == "A3";
+}
+
+std::string votes_needed(const Value& approval) {
+    const std::int64_t needed = number_at(approval, "approvals_needed");
+    if (two_people_do(approval)) {
+        return fmt::format("{} given; {} with assurance A3 needed, or {} with A2", yes_votes(approval),
+                           needed, std::max<std::int64_t>(needed, 2));
+    }
+    return fmt::format("{}, each with assurance {} or more", votes_cell(approval),
+                       printable(text_at(approval, "assurance_needed")));
+}
+
 std::string risk_in_colour(const std::string& risk, const Style& style) {
     if (risk == "high" || risk == "critical") return style.red(risk);
     return risk == "medium" ? style.yellow(risk) : risk;
@@ -105,10 +120,7 @@ std::string approval_text(const Value& approval, bool full, const Style& style) 
     add_fact(out, "scopes", scopes, style);
     add_fact(out, "key", text_at(approval, "idempotency_key"), style);
     add_fact(out, "task", text_at(approval, "task_id"), style);
-    out += fact("votes",
-                fmt::format("{}, each with assurance {} or more", votes_cell(approval),
-                            printable(text_at(approval, "assurance_needed"))),
-                style);
+    out += fact("votes", votes_needed(approval), style);
     for (const Value& vote : list_at(approval, "votes")) out += fact("", vote_text(vote), style);
     const Value& preview = value_at(approval, "preview");
     if (const std::string summary = text_at(preview, "summary"); summary.size() <= kLongestSentence)
@@ -160,8 +172,8 @@ std::string decision_text(const Value& approval, const std::string& ledger, cons
                hint.text(style);
     }
     if (state == "pending")
-        return fmt::format("{} {}: your approval is recorded, {} are given\n", style.yellow("?"), name,
-                           votes_cell(approval));
+        return fmt::format("{} {}: your approval is recorded; votes: {}\n", style.yellow("?"), name,
+                           votes_needed(approval));
     return fmt::format("{} {}: {}\n", style.green("✓"), name, printable(state));
 }
 

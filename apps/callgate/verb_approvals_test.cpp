@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "approval_report.h"
 #include "ledger/control/control_user.h"
 #include "operator_testing.h"
 #include "operator_verb.h"
@@ -173,6 +174,15 @@ TEST_P(VerbApprovals, ErrorsAreJsonWhereJsonWasAskedFor) {
     EXPECT_EQ(ran.exit_code, 1);
     EXPECT_EQ(ran.err, "");
     EXPECT_EQ(ran.answer().at("error").at("details").at("reason"), "not_found");
+}
+
+TEST(ApprovalReport, SaysWhatACriticalCallNeeds) {
+    const Object vote{{"approve", true}};
+    const Value approval =
+        Object{{"tool", "wipe"},           {"risk", "critical"},    {"state", "pending"},
+               {"assurance_needed", "A3"}, {"approvals_needed", 1}, {"votes", Array{vote}}};
+    EXPECT_THAT(decision_text(approval, "", Style()),
+                HasSubstr("votes: 1 given; 1 with assurance A3 needed, or 2 with A2"));
 }
 
 TEST(VerbApprovalsElsewhere, WhereThereIsNoLedgerNoneIsMade) {
