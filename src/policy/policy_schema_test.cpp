@@ -13,6 +13,7 @@
 
 #include "json/test_value.h"
 #include "policy/compiled.h"
+#include "tool/words.h"
 
 namespace callgate::policy {
 namespace {
@@ -69,6 +70,15 @@ TEST(PolicySchema, AcceptsWhatIsUsable) {
              std::string(
                  R"({"matrix": {"A0": {"low": "deny"}, "A2": {"medium": "allow", "critical": "confirm"}}})"),
          }) {
+        const Value document = json::parse(text).value();
+        EXPECT_TRUE(usable(document)) << text;
+        EXPECT_TRUE(fits(document)) << text;
+    }
+}
+
+TEST(PolicySchema, KnowsEveryEffectClass) {
+    for (const std::string_view word : kEffectWords) {
+        const std::string text = rule(R"("decision": "deny", "effects": [")" + std::string(word) + R"("])");
         const Value document = json::parse(text).value();
         EXPECT_TRUE(usable(document)) << text;
         EXPECT_TRUE(fits(document)) << text;
