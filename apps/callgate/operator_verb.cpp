@@ -25,7 +25,8 @@ constexpr int kMostOwners = 100;
 // They change something: asked twice, they might do it twice.
 bool changes_something(const Object& request) {
     static constexpr std::array kChanging = {"approvals.vote", "approvals.revoke", "calls.resolve",
-                                             "ledger.backup",  "ledger.gc",        "audit.rotate_key"};
+                                             "ledger.backup",  "ledger.gc",        "audit.rotate_key",
+                                             "audit.archive",  "audit.erase"};
     const Value* verb = request.if_contains("verb");
     for (const char* one : kChanging) {
         if (verb != nullptr && *verb == Value(one)) return true;

@@ -97,9 +97,9 @@ TEST(Runtime, AToolThatThrowsIsAFailedCall) {
 }
 
 TEST_WITH_EITHER_LEDGER(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
-    TestRuntime node;
-    std::promise<void> release;
+    std::promise<void> release;  // they outlive the tool
     std::promise<void> entered;
+    TestRuntime node;
     ASSERT_TRUE(node->tools().add(tool("deaf", "",
                                        [&] {
                                            entered.set_value();
@@ -120,12 +120,12 @@ TEST_WITH_EITHER_LEDGER(Runtime, ADeadlineHoldsEvenIfTheToolIgnoresIt) {
 }
 
 TEST_WITH_EITHER_LEDGER(Runtime, AToolThatKeepsItsThreadsIsUnavailableUntilItReturnsThem) {
+    std::promise<void> release;  // they outlive the tool
+    std::promise<void> entered;
+    bool hangs = true;
     RuntimeOptions options;
     options.max_abandoned = 1;
     TestRuntime node(options);
-    std::promise<void> release;
-    std::promise<void> entered;
-    bool hangs = true;
     ASSERT_TRUE(node->tools().add(tool("deaf", "",
                                        [&] {
                                            if (!hangs) return 2;
