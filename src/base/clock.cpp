@@ -1,11 +1,11 @@
 #include "base/clock.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <ctime>
 #include <random>
 
 namespace callgate::base {

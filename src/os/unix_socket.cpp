@@ -119,7 +119,8 @@ Result<PeerCredentials> peer_of(const Fd& socket) {
     peer.pid = raw.pid;
     // Asked for with no room, the kernel says how much it wants.
     size = 0;
-    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, nullptr, &size) != 0 && errno == ERANGE) {
+    gid_t no_room{};
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, &no_room, &size) != 0 && errno == ERANGE) {
         peer.groups.resize(size / sizeof(gid_t));
         if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0)
             peer.groups.clear();
