@@ -222,7 +222,10 @@ policy::Question Call::question() {
     policy::Question asked{*tool, outcome.action, *arguments, *request.context, effect, started_wall};
     if (rules != nullptr && rules->has_predicates()) [[unlikely]] {
         asked.log = &cold().predicates;
-        if (request.context->trace_id.empty()) asked.trace_id = base::Uuid{id}.to_string();
+        if (request.context->trace_id.empty()) {
+            cold().trace_for_predicates = base::Uuid{id}.to_string();
+            asked.trace_id = cold().trace_for_predicates;
+        }
     }
     return asked;
 }

@@ -31,7 +31,7 @@ struct ColdState {
     ledger::ConcludeReply concluded;
     std::string request_hash;
     std::vector<std::string> filled;  ///< with a key: the arguments that are the schema's defaults (validate)
-    bool by_other_print = false;      ///< goes on under a fingerprint that is not of the arguments as they are
+    bool by_other_print = false;  ///< goes on under a fingerprint that is not of the arguments as they are
     bool other_print_tried = false;
     ledger::ClaimVerdict verdict_of_own{};  ///< under its own
     std::vector<AuditEvent> claim_events;
@@ -43,7 +43,8 @@ struct ColdState {
 
     // classify, gate
     policy::PredicateLog predicates;
-    std::string predicate_record;  ///< for the audit
+    std::string trace_for_predicates;  ///< the call's own id, where its context has no trace
+    std::string predicate_record;      ///< for the audit
 
     // The gate.
     std::optional<ledger::ApprovalUse> approval_use;

@@ -43,8 +43,8 @@ struct Question {
     const Context& caller;
     EffectClass effect;
     base::WallTime now;
-    PredicateLog* log = nullptr;  ///< null: nobody wants to know which predicates counted
-    std::string trace_id = {};    ///< for predicates, where the caller gave none
+    PredicateLog* log = nullptr;     ///< null: nobody wants to know which predicates counted
+    std::string_view trace_id = {};  ///< for predicates, where the caller gave none
 };
 
 /// Why the risk is above the contract's.
