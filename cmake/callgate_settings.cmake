@@ -27,13 +27,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
   if(CALLGATE_UNITY)
     add_compile_options(-Wno-subobject-linkage)  # a class of a source that is included may use its anonymous namespace
-    if(CMAKE_BUILD_TYPE STREQUAL "Release")
-      # What is compiled together is a large unit to g++, in which it inlines less: a call cost 5 % more.
-      add_compile_options(--param=large-unit-insns=1000000)
-      if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-        add_compile_options(-Wno-array-bounds)  # GCC bug 105329: the same false alarms, once more is inlined
-      endif()
-    endif()
   endif()
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     add_compile_options(-Wno-maybe-uninitialized)  # instrumented code confuses this one
