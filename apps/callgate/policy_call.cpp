@@ -8,7 +8,9 @@
 // g++ 12 takes a number in date::parse for one that may be read before it is set, where it is compiled with
 // -O2.
 #pragma GCC diagnostic push
+#if !defined(__clang__)  // which does not know this warning
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <date/date.h>
 #pragma GCC diagnostic pop
 #include <fmt/format.h>
