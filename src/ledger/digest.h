@@ -38,7 +38,7 @@ struct RequestIdentity {
 /// Without the definition: a call that is sent again after its tool was described in other words is the same
 /// request.
 base::Sha256Digest fingerprint(const RequestIdentity& request);
-/// As versions before 0.1 recorded it: with the definition.
+/// As earlier versions recorded it: with the definition.
 base::Sha256Digest earlier_fingerprint(const RequestIdentity& request);
 
 /// One decision that a person is asked for.
