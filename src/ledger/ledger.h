@@ -77,17 +77,9 @@ struct PeekReply : Reply {
     std::optional<Error> unreadable;  ///< it has ended, and why its outcome is not in the row
 };
 
-/// The approval that a claim uses up.
-struct ApprovalUse {
-    std::string id;
-    std::string digest;
-};
-
-struct ClaimRequest {
+struct ClaimRequest : ClaimTerms {
     /// key, call_id, fingerprint, effect, owner, definition_hash, policy_rev, action, arguments
     CallRow row;
-    std::optional<ApprovalUse> approval;
-    bool dispatch = true;            ///< pass C3 in the same step
     std::vector<AuditEvent> events;  ///< on the record if, and only if, the claim is ours
 };
 

@@ -68,7 +68,7 @@ Io MemoryLedger::claim(ClaimRequest request, ClaimReply& reply, Waiter&) {
         const base::MutexLock lock(mutex_);
         MemoryRows rows(fixed_, tables_, &request.events);
         if (!CALLGATE_GUARD(insert_first_claim)) rows.before_insert = [this] { let_others_in(); };
-        report(claim_call(rows, std::move(request.row), request.approval, request.dispatch, reply), reply);
+        report(claim_call(rows, std::move(request.row), request, reply), reply);
         sinks_.tell(rows.approval_changes());
         woken = std::move(rows.woken());
     }

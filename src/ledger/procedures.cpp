@@ -94,8 +94,8 @@ Error owner_not_alive() {
                  {{"reason", "owner_not_alive"}});
 }
 
-Result<void> claim_call(RowStore& store, CallRow claimant, const std::optional<ApprovalUse>& approval,
-                        bool dispatch, ClaimReply& reply) {
+Result<void> claim_call(RowStore& store, CallRow claimant, const ClaimTerms& terms, ClaimReply& reply) {
+    const std::optional<ApprovalUse>& approval = terms.approval;
     reply.error.reset();
     reply.unreadable.reset();
     reply.approval = ApprovalVerdict::ok;
@@ -107,7 +107,7 @@ Result<void> claim_call(RowStore& store, CallRow claimant, const std::optional<A
     if (reply.error) return {};
     const CallId claimant_id = claimant.call_id;
     // Everything is decided on a copy, so that an approval that does not fit leaves no trace.
-    ClaimDecision decision = decide_claim(standing, std::move(claimant), dispatch, store.time().wall());
+    ClaimDecision decision = decide_claim(standing, std::move(claimant), terms, store.time().wall());
     reply.verdict = decision.verdict;
     if (decision.store == ClaimDecision::Store::nothing) return reply_with_standing(store, standing, reply);
 

@@ -28,9 +28,8 @@ Result<T> flattened(Answered<T> answer) {
     return inner;
 }
 
-/// C1 and C2, and C3 where `dispatch` says so. `claimant` is ClaimRequest::row.
-Result<void> claim_call(RowStore& store, CallRow claimant, const std::optional<ApprovalUse>& approval,
-                        bool dispatch, ClaimReply& reply);
+/// C1 and C2, and C3 where the terms say so. `claimant` is ClaimRequest::row.
+Result<void> claim_call(RowStore& store, CallRow claimant, const ClaimTerms& terms, ClaimReply& reply);
 /// C3
 Result<void> dispatch_call(RowStore& store, const DispatchRequest& request, DispatchReply& reply);
 /// C4. `outcome` is the request's.

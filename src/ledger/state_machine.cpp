@@ -211,9 +211,11 @@ ClaimVerdict verdict_after_take_over(const CallRow& row) noexcept {
     return row.state == CallState::unknown ? ClaimVerdict::unknown : ClaimVerdict::claimed;
 }
 
-ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool dispatch, base::WallTime now) {
+ClaimDecision decide_claim(const Standing& standing, CallRow claimant, const ClaimTerms& terms,
+                           base::WallTime now) {
     ClaimDecision decision;
-    decision.verdict = judge(standing, claimant.fingerprint);
+    const bool by_recorded = standing.row != nullptr && terms.recorded_as == standing.row->fingerprint;
+    decision.verdict = judge(standing, by_recorded ? *terms.recorded_as : claimant.fingerprint);
     const bool taking_over = decision.verdict == ClaimVerdict::dead_owner;
     if (!taking_over && decision.verdict != ClaimVerdict::claimed) return decision;
 
@@ -228,13 +230,15 @@ ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool disp
             row.ended_at = now;
         } else {
             row.policy_rev = claimant.policy_rev;
-            row.definition_hash = definition_hash;  // of what the claimant will run
+            row.definition_hash = definition_hash;  // of what the claimant will run, as its fingerprint is
+            row.fingerprint = claimant.fingerprint;
             row.runs_as = claimant.call_id;
         }
     } else {
         row = as_new(std::move(claimant), now);
     }
-    if (dispatch && row.state == CallState::claimed) ledger::dispatch(row, row.epoch, owner, definition_hash);
+    if (terms.dispatch && row.state == CallState::claimed)
+        ledger::dispatch(row, row.epoch, owner, definition_hash);
     decision.store = taking_over ? ClaimDecision::Store::update : ClaimDecision::Store::insert;
     decision.row = std::move(row);
     return decision;

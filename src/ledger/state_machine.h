@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <callgate/result.h>
@@ -71,6 +73,21 @@ struct Standing {
     bool stale = false;            ///< begun so long ago that others may have forgotten its key
 };
 
+/// The approval that a claim uses up.
+struct ApprovalUse {
+    std::string id;
+    std::string digest;
+};
+
+/// What a claim says beside its row.
+struct ClaimTerms {
+    std::optional<ApprovalUse> approval{};
+    /// The fingerprint under which this same request is on record, where that is not the row's own. A
+    /// take-over that goes on writes the row's own in its place.
+    std::optional<base::Sha256Digest> recorded_as{};
+    bool dispatch = true;  ///< pass C3 in the same step
+};
+
 /// What a claim does: C1, C2 and, where it is asked for, C3, as one decision that a ledger stores as a whole.
 /// What is stored has an event beside it: the claimant's own if it is claimed, the ledger's if a dead owner's
 /// call was found that may never be sent again.
@@ -86,8 +103,9 @@ struct ClaimDecision {
 };
 
 /// `claimant` is what ClaimRequest carries: key, call id, fingerprint, effect, owner, definition, arguments.
-/// `dispatch`: pass C3 in the same step, unless a probe has to be asked first.
-ClaimDecision decide_claim(const Standing& standing, CallRow claimant, bool dispatch, base::WallTime now);
+/// C3 is passed in the same step where the terms say so, unless a probe has to be asked first.
+ClaimDecision decide_claim(const Standing& standing, CallRow claimant, const ClaimTerms& terms,
+                           base::WallTime now);
 
 /// The verdict that a claim with this fingerprint would get now.
 ClaimVerdict foresee_claim(const Standing& standing, const base::Sha256Digest& fingerprint);

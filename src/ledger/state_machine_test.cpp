@@ -215,7 +215,7 @@ TEST(DecideClaim, AFreeKeyGetsANewRowDispatchedInTheSameStep) {
         CallRow claimant = row_in(unknown);  // whatever the request's row says of a life it has not had yet
         claimant.maybe_applied = true;
         claimant.outcome = std::make_shared<StoredOutcome>();
-        const ClaimDecision decision = decide_claim({}, claimant, at_once, kNow);
+        const ClaimDecision decision = decide_claim({}, claimant, {.dispatch = at_once}, kNow);
         EXPECT_EQ(decision.verdict, ClaimVerdict::claimed);
         EXPECT_EQ(decision.store, ClaimDecision::Store::insert);
         EXPECT_EQ(decision.row.state, at_once ? dispatched : claimed);
@@ -229,9 +229,8 @@ TEST(DecideClaim, AFreeKeyGetsANewRowDispatchedInTheSameStep) {
 }
 
 TEST(DecideClaim, ATombstoneRefusesTheKeyUnlessARowStandsThere) {
-    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), true, kNow).verdict, ClaimVerdict::key_expired);
-    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), true, kNow).store,
-              ClaimDecision::Store::nothing);
+    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), {}, kNow).verdict, ClaimVerdict::key_expired);
+    EXPECT_EQ(decide_claim({.spent = true}, row_in(claimed), {}, kNow).store, ClaimDecision::Store::nothing);
     EXPECT_EQ(foresee_claim({.spent = true}, all(7)), ClaimVerdict::key_expired);
     const CallRow row = row_in(succeeded);
     EXPECT_EQ(foresee_claim({.row = &row, .spent = true}, all(7)), ClaimVerdict::replay);
@@ -245,7 +244,7 @@ TEST(DecideClaim, ADeadOwnersCallIsTakenOverAndSentWhereThatMayBe) {
             bobs.owner = kBob;
             bobs.policy_rev = 5;
             const Standing standing{.row = &row, .owner_alive = false};
-            const ClaimDecision decision = decide_claim(standing, bobs, true, kNow);
+            const ClaimDecision decision = decide_claim(standing, bobs, {}, kNow);
             EXPECT_EQ(decision.verdict, foresee_claim(standing, all(7))) << name_of(state, effect);
             CallRow after = row;
             if (judge_claim(&row, all(7), false) != ClaimVerdict::dead_owner) {
@@ -270,22 +269,41 @@ TEST(DecideClaim, WhatStandsInTheWayOfALivingOwnerStaysAsItIs) {
     for (const CallState state : {claimed, dispatched, reconciling}) {
         const CallRow row = row_in(state);
         const ClaimDecision decision =
-            decide_claim({.row = &row, .owner_alive = true}, row_in(claimed), true, kNow);
+            decide_claim({.row = &row, .owner_alive = true}, row_in(claimed), {}, kNow);
         EXPECT_EQ(decision.verdict, ClaimVerdict::in_progress);
         EXPECT_EQ(decision.store, ClaimDecision::Store::nothing);
     }
+}
+
+TEST(DecideClaim, WhatIsTakenOverIsTheClaimantsRequestFromThenOn) {
+    CallRow bobs = row_in(claimed);
+    bobs.fingerprint = all(8);
+    bobs.definition_hash = all(10);
+    const CallRow row = row_in(claimed);
+    EXPECT_EQ(decide_claim({.row = &row}, bobs, {}, kNow).verdict, ClaimVerdict::key_reused);
+    const ClaimTerms known{.recorded_as = row.fingerprint};
+    EXPECT_EQ(decide_claim({.row = &row}, bobs, known, kNow).row.fingerprint, bobs.fingerprint);
+
+    CallRow taken_by_another = row;
+    taken_by_another.fingerprint = bobs.fingerprint;
+    EXPECT_EQ(decide_claim({.row = &taken_by_another}, bobs, known, kNow).verdict, ClaimVerdict::claimed)
+        << "somebody was first, between the look at the row and the claim";
+
+    const CallRow sent = row_in(dispatched, EffectClass::unsafe);
+    EXPECT_EQ(decide_claim({.row = &sent}, bobs, known, kNow).row.fingerprint, sent.fingerprint)
+        << "of what ran, where nothing more will";
 }
 
 TEST(DecideClaim, WhatIsTakenOverIsSentUnderTheDefinitionOfWhoTookIt) {
     const CallRow row = row_in(claimed);
     CallRow bobs = row_in(claimed);
     bobs.definition_hash = all(10);
-    CallRow taken = decide_claim({.row = &row}, bobs, false, kNow).row;
+    CallRow taken = decide_claim({.row = &row}, bobs, {.dispatch = false}, kNow).row;
     EXPECT_EQ(taken.definition_hash, all(10));
     EXPECT_FALSE(ledger::dispatch(taken, taken.epoch, taken.owner, row.definition_hash));
-    EXPECT_EQ(decide_claim({.row = &row}, bobs, true, kNow).row.state, dispatched);
+    EXPECT_EQ(decide_claim({.row = &row}, bobs, {}, kNow).row.state, dispatched);
     const CallRow sent = row_in(dispatched, EffectClass::unsafe);
-    EXPECT_EQ(decide_claim({.row = &sent}, bobs, true, kNow).row.definition_hash, sent.definition_hash)
+    EXPECT_EQ(decide_claim({.row = &sent}, bobs, {}, kNow).row.definition_hash, sent.definition_hash)
         << "of what ran, where nothing more will";
 }
 

@@ -48,6 +48,7 @@ Step begin_claim(Call& call) {
     row.action = call.outcome.action;
     row.arguments = call.outcome.arguments;
     request.approval = call.cold().approval_use;
+    request.recorded_as = call.cold().recorded_as;
     if (CALLGATE_GUARD(record_before_effect)) {
         const std::string_view decided_by = call.cold().predicate_record;
         if (call.uses_approval())
@@ -124,8 +125,8 @@ Step handle(Call& call) {
             call.phase = ClaimPhase::subscribed;
             return call.await_reply(subscribe_to_end(call), Awaited::other_call);
         default:
-            call.shown_not_applied = shows_not_applied(call, call.cold().claimed.verdict, true,
-                                                        call.cold().claimed.row);
+            call.shown_not_applied =
+                shows_not_applied(call, call.cold().claimed.verdict, true, call.cold().claimed.row);
             return refuse_key(call);
     }
 }

@@ -31,7 +31,8 @@ struct ColdState {
     ledger::ConcludeReply concluded;
     std::string request_hash;
     std::vector<std::string> filled;  ///< with a key: the arguments that are the schema's defaults (validate)
-    bool by_other_print = false;  ///< goes on under a fingerprint that is not of the arguments as they are
+    /// The fingerprint under which this request is on record, where that is not the call's (replay).
+    std::optional<base::Sha256Digest> recorded_as;
     bool other_print_tried = false;
     ledger::ClaimVerdict verdict_of_own{};  ///< under its own
     std::vector<AuditEvent> claim_events;

@@ -41,13 +41,6 @@ base::Sha256Digest fingerprint_of(const Call& call, const Value& arguments) {
     return fingerprint_of(call, arguments, ledger::fingerprint, call.tool->definition_hash());
 }
 
-void set_fingerprint(Call& call, const base::Sha256Digest& fingerprint) {
-    call.has_fingerprint = true;
-    call.fingerprint = fingerprint;
-    call.cold().request_hash = base::hex_encode(
-        std::string_view(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size()));
-}
-
 }  // namespace
 
 ledger::KeyScope key_scope(const Call& call) {
@@ -80,7 +73,10 @@ std::string target_text(const Call& call) {
 }
 
 void need_fingerprint(Call& call) {
-    if (!call.has_fingerprint) set_fingerprint(call, fingerprint_of(call, *call.arguments));
+    if (call.has_fingerprint) return;
+    call.has_fingerprint = true;
+    call.fingerprint = fingerprint_of(call, *call.arguments);
+    call.cold().request_hash = base::to_hex(call.fingerprint);
 }
 
 base::Sha256Digest fingerprint_without_defaults(const Call& call) {
@@ -95,16 +91,6 @@ std::optional<base::Sha256Digest> fingerprint_in(const Call& call, const ledger:
                          fingerprint_of(call, bare, ledger::earlier_fingerprint, recorded.definition_hash) ==
                              recorded.fingerprint;
     return is_same ? std::optional(recorded.fingerprint) : std::nullopt;
-}
-
-void use_fingerprint(Call& call, const base::Sha256Digest& other) {
-    call.cold().by_other_print = true;
-    set_fingerprint(call, other);
-}
-
-void use_own_fingerprint(Call& call) {
-    if (std::exchange(call.cold().by_other_print, false))
-        set_fingerprint(call, fingerprint_of(call, *call.arguments));
 }
 
 bool shows_not_applied(const Call& call, ledger::ClaimVerdict verdict, bool found,

@@ -24,9 +24,6 @@ void need_fingerprint(Call& call);
 base::Sha256Digest fingerprint_without_defaults(const Call& call);
 /// Another fingerprint under which `recorded` is this same request, if there is one.
 std::optional<base::Sha256Digest> fingerprint_in(const Call& call, const ledger::CallRow& recorded);
-/// The call goes on under such a one, or under its own again.
-void use_fingerprint(Call& call, const base::Sha256Digest& other);
-void use_own_fingerprint(Call& call);
 
 /// What the contract's target argument names, as text; "" where there is none.
 std::string target_text(const Call& call);

@@ -86,6 +86,8 @@ TEST_WITH_EITHER_LEDGER(RedefinedTool, GoesOnWithWhatMayBeSentAgain) {
     EXPECT_TRUE((*heir)->ok());
     const Ended asked_again = of.pay(of.second);
     EXPECT_EQ((*asked_again)->state(), State::replayed);
+    const Ended in_full = of.pay(of.second, {{"to", "ann"}, {"unit", "EUR"}});
+    EXPECT_EQ((*in_full)->state(), State::replayed) << "not key_reused with a safe new key: this is what ran";
     entered->finish(ToolResult(Value("late")));
 }
 
@@ -102,28 +104,50 @@ TEST_WITH_EITHER_LEDGER(RedefinedTool, ShowsNothingOfAnotherRequest) {
     EXPECT_FALSE((*other_version)->safe_new_key()) << "what was sent then may read otherwise now";
 }
 
-TEST_WITH_EITHER_LEDGER(RedefinedTool, KnowsTheFingerprintsOfEarlierVersions) {
-    TwoVersions of(EffectClass::unsafe);
+/// What an earlier version of Callgate has on record of `pay`, made by a node that dies then.
+void leave_earlier_record(TwoVersions& of, EffectClass effect) {
     const Value arguments = Object{{"to", "ann"}};
     ledger::ClaimRequest claim;
-    claim.row.key = {"", "", "pay", "k"};
+    claim.row.key = {"", Context().principal, "pay", "k"};
     claim.row.call_id = CallId{1};
     claim.row.definition_hash = base::sha256("as it was then");
     claim.row.fingerprint = ledger::earlier_fingerprint(
         ledger::RequestIdentity("pay", claim.row.definition_hash, "call", arguments));
     claim.row.owner = of.first->core()->owner;
+    claim.row.effect = effect;
     claim.row.action = "call";
-    claim.dispatch = true;
-    claim.row.key.principal = Context().principal;
     ledger::ClaimReply reply;
     struct Nobody final : ledger::Waiter {
         void wake() override {}
     } nobody;
     of.first.ledger->claim(std::move(claim), reply, nobody);
     of.first_dies();
+}
+
+TEST_WITH_EITHER_LEDGER(RedefinedTool, KnowsTheFingerprintsOfEarlierVersions) {
+    TwoVersions of(EffectClass::unsafe);
+    leave_earlier_record(of, EffectClass::unsafe);
     const Ended again = of.pay(of.second);
     EXPECT_EQ((*again)->state(), State::unknown);
     EXPECT_EQ(of.body->waiting(), 0u);
+}
+
+TEST_WITH_EITHER_LEDGER(RedefinedTool, KnowsWhatItTookOverFromAnEarlierVersion) {
+    TwoVersions of(EffectClass::keyed);
+    leave_earlier_record(of, EffectClass::keyed);
+    const Ended heir = of.pay(of.second);
+    const Ended meanwhile = of.pay(of.second);
+    const auto running = of.body->take();
+    ASSERT_TRUE(running);
+    EXPECT_EQ(of.body->waiting(), 0u);
+    running->finish(ToolResult(Value("paid")));
+    of.calm();
+    EXPECT_TRUE((*heir)->ok());
+    EXPECT_EQ((*meanwhile)->state(), State::replayed);
+    const Ended later = of.pay(of.second);
+    EXPECT_EQ((*later)->state(), State::replayed);
+    const Ended in_full = of.pay(of.second, {{"to", "ann"}, {"unit", "EUR"}});
+    EXPECT_EQ((*in_full)->state(), State::replayed) << "what ran has its defaults, and that is recorded";
 }
 
 }  // namespace

@@ -24,21 +24,27 @@ bool look_under_other_fingerprint(Call& call) {
     const bool is_free = verdict == ledger::ClaimVerdict::claimed && !cold.peek.found;
     if (!is_free && verdict != ledger::ClaimVerdict::key_reused) return false;
     if (cold.other_print_tried) {
-        use_own_fingerprint(call);
+        cold.recorded_as.reset();
         if (!is_free) cold.peek.verdict = cold.verdict_of_own;
         return false;
     }
-    std::optional<base::Sha256Digest> other;
     if (!is_free) {
-        other = fingerprint_in(call, cold.peek.row);
+        cold.recorded_as = fingerprint_in(call, cold.peek.row);
     } else if (!cold.filled.empty()) {
-        other = fingerprint_without_defaults(call);
+        cold.recorded_as = fingerprint_without_defaults(call);
     }
-    if (!other) return false;
+    if (!cold.recorded_as) return false;
     cold.other_print_tried = true;
     cold.verdict_of_own = verdict;
-    use_fingerprint(call, *other);
     return true;
+}
+
+Step peek(Call& call) {
+    ColdState& cold = call.cold();
+    cold.peek = {};
+    call.shown_not_applied = false;
+    const base::Sha256Digest& print = cold.recorded_as ? *cold.recorded_as : call.fingerprint;
+    return call.await_reply(call.core->ledger().peek(key_scope(call), print, cold.peek, call));
 }
 
 Step refuse_key(Call& call, ledger::ClaimVerdict verdict) {
@@ -68,13 +74,7 @@ Step replay(Call& call) {
                 need_fingerprint(call);
                 call.cold().by_plain_key = has_plain_key && !call.cold().plain_key_free;
                 call.phase = ReplayPhase::peeked;
-                call.cold().peek = {};
-                call.shown_not_applied = false;
-                if (const Step step = call.await_reply(
-                        call.core->ledger().peek(key_scope(call), call.fingerprint, call.cold().peek, call));
-                    step != Step::next) {
-                    return step;
-                }
+                if (const Step step = peek(call); step != Step::next) return step;
                 break;
             case ReplayPhase::peeked:
                 if (call.cold().peek.error) return call.refuse(std::move(*call.cold().peek.error));
@@ -88,6 +88,7 @@ Step replay(Call& call) {
                 if (call.cold().by_plain_key && call.cold().peek.verdict == ledger::ClaimVerdict::claimed) {
                     call.cold().plain_key_free = true;
                     call.cold().other_print_tried = false;
+                    call.cold().recorded_as.reset();
                     call.phase = ReplayPhase::peek;
                     break;
                 }
@@ -124,7 +125,7 @@ Step replay(Call& call) {
                 }
                 call.cold().plain_key_free = false;
                 call.cold().other_print_tried = false;
-                use_own_fingerprint(call);
+                call.cold().recorded_as.reset();
                 call.phase = ReplayPhase::peek;
                 break;
             case ReplayPhase::done: return Step::next;

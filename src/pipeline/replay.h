@@ -9,7 +9,8 @@
 // under that key, too. Only where nothing is there does it go on as "key#0".
 //
 // Earlier versions did not fill in the defaults of a tool's schema: what they recorded counts for a call
-// whose arguments are the same without those, and it goes on under that fingerprint.
+// whose arguments are the same without those. So does what they recorded under a fingerprint that covered the
+// tool's definition. A call that takes such a record over writes its own fingerprint there.
 #pragma once
 
 #include "pipeline/counter.h"

@@ -46,7 +46,7 @@ std::string predicate_record(const PredicateLog& log, const CompiledRule* but) {
     std::size_t named = 0;
     std::size_t left = 0;
     for (const PredicateUse& use : log) {
-        if (use.rule == but && !use.failed) continue;
+        if (but != nullptr && use.rule == but && !use.failed) continue;
         if (named == kMostNamed) {
             ++left;
             continue;

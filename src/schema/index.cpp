@@ -149,7 +149,7 @@ Result<void> Index::add_root(const Value& document) {
 }
 
 Result<void> Index::add_document(const Value& document, std::string uri, Dialect dialect,
-                                 std::string location) {
+                                 const std::string& location) {
     CALLGATE_TRY(check_size(document, location));
     const auto id = static_cast<std::uint32_t>(resources_.size());
     Resource resource{std::move(uri), &document, dialect, kAllVocabularies, options_.assert_format};
@@ -157,10 +157,10 @@ Result<void> Index::add_document(const Value& document, std::string uri, Dialect
     by_uri_.emplace(resource.uri, id);
     resources_.push_back(std::move(resource));
     if (builtin_document(text_of(member(document, "$id"))) != &document) documents_.push_back(id);
-    return walk(document, id, std::move(location), 0);
+    return walk(document, id, location, 0);
 }
 
-Result<void> Index::walk(const Value& schema, std::uint32_t resource, std::string location,
+Result<void> Index::walk(const Value& schema, std::uint32_t resource, const std::string& location,
                          std::size_t depth) {
     if (depth > options_.limits.max_depth)
         return schema_fault("too_deep", location, "subschemas are nested too deep.");

@@ -74,8 +74,10 @@ private:
         std::string_view reference;
     };
 
-    Result<void> add_document(const Value& document, std::string uri, Dialect dialect, std::string location);
-    Result<void> walk(const Value& schema, std::uint32_t resource, std::string location, std::size_t depth);
+    Result<void> add_document(const Value& document, std::string uri, Dialect dialect,
+                              const std::string& location);
+    Result<void> walk(const Value& schema, std::uint32_t resource, const std::string& location,
+                      std::size_t depth);
     Result<void> walk_children(const Value& value, Shape shape, std::uint32_t resource,
                                const std::string& location, std::size_t depth);
     Result<void> enter_identity(const Value& value, std::uint32_t& resource, const std::string& location);

@@ -24,7 +24,7 @@ constexpr std::array<std::uint8_t, 128> make_char_classes() {
     std::array<std::uint8_t, 128> table{};
     const auto add = [&table](std::string_view chars, unsigned bits) {
         for (const char c : chars) {
-            auto& entry = table[static_cast<std::size_t>(c)];
+            auto& entry = table[static_cast<unsigned char>(c)];
             entry = static_cast<std::uint8_t>(entry | bits);
         }
     };

@@ -106,7 +106,8 @@ Result<LockedBytes> ExecHelper::ask(std::string_view connector, std::string_view
 
 Result<LockedBytes> ExecHelper::run(const Name& name) {
     const auto until = Steady::now() + options_.timeout;
-    const auto& [connector, key] = name;
+    const std::string& connector = name.first;
+    const std::string& key = name.second;
     const auto failed = [&](std::string_view reason, std::string_view what, Object details = {}) {
         details["reason"] = reason;
         details["connector"] = connector;

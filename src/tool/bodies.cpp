@@ -96,6 +96,8 @@ private:
 
 }  // namespace
 
+// The defaults of virtual functions, which take what an override would keep.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 void CallContext::start(std::string_view tool, Args args, std::function<void(Outcome)> done,
                         std::stop_token /*also*/) {
     done(call(tool, std::move(args)));
@@ -108,6 +110,7 @@ ToolReturn ToolBody::run(const Object&, CallContext&) {
 void ToolBody::start(std::shared_ptr<Attempt> attempt) {
     attempt->finish(tl::unexpected(nothing_to_run("The tool has no function to start.")));
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 Result<Preview> ToolBody::preview(const Object&, CallContext&) {
     Preview none("The tool cannot say in advance what it would do.");

@@ -157,7 +157,8 @@ bool ApprovalsWorld::use(Slot& slot, bool same_call) {
     claimant.key.tenant = "acme";
     claimant.key.principal = who;
     ledger::ClaimReply reply;
-    const bool done = claim_call(rows, claimant, ledger::ApprovalUse{kId, said}, true, reply).has_value();
+    const bool done =
+        claim_call(rows, claimant, {.approval = ledger::ApprovalUse{kId, said}}, reply).has_value();
     check(done && !reply.error, "a claim failed by itself");
     const ApprovalVerdict verdict = reply.approval;
     check(rows.complaint(verdict == ApprovalVerdict::ok).empty(),

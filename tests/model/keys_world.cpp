@@ -134,7 +134,7 @@ bool KeysWorld::claim(std::uint8_t n, std::uint8_t print) {
     claimant.fingerprint = fingerprint(blind ? s_.print : print);
     const ledger::ClaimVerdict foreseen = foresee_claim(rows.standing(), claimant.fingerprint);
     ledger::ClaimReply reply;
-    const bool done = claim_call(rows, std::move(claimant), std::nullopt, true, reply).has_value();
+    const bool done = claim_call(rows, std::move(claimant), {}, reply).has_value();
     check(done && !reply.error, "a claim failed by itself");
     check(foreseen == reply.verdict, "a claim was told something else than a look before it");
     check_stored(rows, rows.stored());

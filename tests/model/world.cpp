@@ -214,7 +214,7 @@ bool World::claim(std::size_t n, std::size_t k, bool dispatch) {
     claimant.owner = n + 1;
     const ledger::ClaimVerdict foreseen = foresee_claim(rows.standing(), claimant.fingerprint);
     ledger::ClaimReply reply;
-    const bool done = claim_call(rows, std::move(claimant), std::nullopt, dispatch, reply).has_value();
+    const bool done = claim_call(rows, std::move(claimant), {.dispatch = dispatch}, reply).has_value();
     check(done && !reply.error, "a claim failed by itself");
     check(foreseen == reply.verdict, "a claim was told something else than a look before it");
     check_stored(rows, rows.stored());

@@ -75,7 +75,7 @@ Result<void> CallTable::prepare(Access access) {
     all.add(take_over_,
             fmt::format("UPDATE calls SET epoch = epoch + 1, owner = ?2, state = ?3, maybe_applied = ?4, "
                         "policy_rev = ?5, ended_at = ?6, approval_id = ?10, runs_as = ?11, tool_def_hash = "
-                        "?12 WHERE call_id = ?1 "
+                        "?12, fingerprint = ?13 WHERE call_id = ?1 "
                         "AND {} AND state = ?7 AND epoch = ?8 AND owner = ?9",
                         kIsOpen));
     // C3: the fence.
@@ -343,7 +343,7 @@ Result<bool> CallTable::take_over(const CallRow& before, const CallRow& after) {
         .bind(10, after.approval_id);
     after.runs_as == CallId() ? take_over_.bind_null(11) : take_over_.bind_blob(11, after.runs_as);
     bind_time(take_over_, 6, after.ended_at);
-    take_over_.bind_blob(12, after.definition_hash);
+    take_over_.bind_blob(12, after.definition_hash).bind_blob(13, after.fingerprint);
     return changed_one(take_over_);
 }
 

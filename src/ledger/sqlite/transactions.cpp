@@ -14,7 +14,7 @@ Result<void> Transactions::claim(const PreparedClaim& prepared, ClaimReply& repl
     SqliteRows rows(*tables_, is_alive_,
                     {.prepared = prepared.events,
                      .key_hash = request.row.key.key.empty() ? nullptr : &prepared.key_hash});
-    CALLGATE_TRY(claim_call(rows, request.row, request.approval, request.dispatch, reply));
+    CALLGATE_TRY(claim_call(rows, request.row, request, reply));
     if (rows.recorded()) CALLGATE_FAILPOINT_RETURN("ledger.after_claim");
     return {};
 }
