@@ -193,7 +193,7 @@ auto Runtime::async_call(Request request, Context context, Token&& token) {
         [this](auto handler, CallRequest what, Context who) {
             const auto executor = boost::asio::get_associated_executor(handler, executor_of(*this));
             auto [done, also] = typed::completion_of(std::move(handler), executor);
-            start(std::move(what), std::move(who), std::move(done), std::move(also));
+            start(std::move(what), std::move(who), std::move(done), also);
         },
         token, std::move(request), std::move(context));
 }
@@ -202,7 +202,7 @@ auto Runtime::async_call(Request request, Context context, Token&& token) {
 template <class Token>
 auto async_call(CallContext& context, std::string tool, Args arguments, Token&& token) {
     return boost::asio::async_initiate<Token, void(Outcome)>(
-        [&context](auto handler, std::string name, Args args) {
+        [&context](auto handler, const std::string& name, Args args) {
             const auto executor = boost::asio::get_associated_executor(handler);
             auto [done, also] = typed::completion_of(std::move(handler), executor);
             context.start(name, std::move(args), std::move(done), std::move(also));

@@ -133,15 +133,15 @@ struct RuntimeOptions {
     std::optional<KeySource> seal_key;
     std::size_t audit_kept = 10'000;  ///< events the in-memory ledger keeps
     /// How many calls of one principal, and of one tenant, may wait for a decision; more are refused:
-    /// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant}. In all 10,000 may wait;
-    /// then ledger_unavailable {reason: approvals_full}.
+    /// rate_limited {reason: approvals_full_for_principal, approvals_full_for_tenant}. In all 10,000 may
+    /// wait; then ledger_unavailable {reason: approvals_full}.
     std::size_t max_open_approvals_per_principal = 1'000;
     std::size_t max_open_approvals_per_tenant = 5'000;
     /// In memory: what arguments and outcomes of calls may take together. Past it the oldest outcomes go, and
     /// their keys are refused as used (key_expired); when none is left, calls are refused.
     std::size_t max_ledger_bytes = 256u << 20;
-    /// How long an outcome is kept for replays of its key, and how long after that the key is refused: at most
-    /// a hundred years, as no option may be past what can be kept (config_error).
+    /// How long an outcome is kept for replays of its key, and how long after that the key is refused: at
+    /// most a hundred years, as no option may be past what can be kept (config_error).
     std::chrono::hours key_ttl{24};
     std::chrono::hours tombstone_ttl{24 * 30};  ///< how long after that the key is refused (key_expired)
     std::shared_ptr<SecretsStore> secrets;      ///< none: with_secret() fails
@@ -258,7 +258,7 @@ public:
     /// that exists for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
     /// `also` calls the call off, as the context's own signal does.
     void start(CallRequest request, Context context, std::function<void(Outcome)> done,
-               std::stop_token also = {});
+               const std::stop_token& also = {});
 
     /// Awaitable forms, defined in async.h: include it to use them.
     template <class Token, std::same_as<CallRequest> Request>

@@ -16,6 +16,7 @@ namespace callgate::base {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kRecycles = false;
 #elif defined(__has_feature)
+// NOLINTNEXTLINE(misc-redundant-expression): both are a number here
 inline constexpr bool kRecycles = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #else
 inline constexpr bool kRecycles = true;

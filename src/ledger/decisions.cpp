@@ -62,7 +62,7 @@ Result<Approval> take_back(Ledger& ledger, std::string_view approval_id, std::st
 Result<CallRow> resolve_unknown(Ledger& ledger, std::string_view call_id, bool applied, std::string_view by,
                                 std::string_view evidence, const EventSink& sink) {
     CALLGATE_TRY_ASSIGN(const auto id, base::parse_uuid(call_id));
-    const auto row = ledger.find(id.bytes);
+    auto row = ledger.find(id.bytes);
     if (!row && !is_not_found(row.error())) return row;
     if (!row) return fail(ErrorCode::denied, "There is no call with this id.", {{"reason", "no_such_call"}});
     AuditEvent event;

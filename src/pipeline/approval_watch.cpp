@@ -129,7 +129,7 @@ Result<Approval> ApprovalWatch::wait(std::string_view id, Timeout timeout, const
     return std::move(*wait->answer);
 }
 
-void ApprovalWatch::when_decided(std::string id, Done done, Timeout timeout, std::stop_token cancel) {
+void ApprovalWatch::when_decided(std::string_view id, Done done, Timeout timeout, std::stop_token cancel) {
     const auto task = std::make_shared<Task>(
         core_, [wait = make_wait(id, std::move(done), timeout),
                 cancel = std::move(cancel)](ApprovalWatch& watch) { watch.begin_here(wait, cancel); });

@@ -42,7 +42,7 @@ public:
 
     // As in callgate/approvals.h. The caller holds the core.
     Result<Approval> wait(std::string_view id, Timeout timeout, const std::stop_token& cancel);
-    void when_decided(std::string id, Done done, Timeout timeout, std::stop_token cancel);
+    void when_decided(std::string_view id, Done done, Timeout timeout, std::stop_token cancel);
     Result<std::shared_ptr<void>> on_change(Approvals::Listener function);
 
     void changed(const ApprovalChange& change) override;

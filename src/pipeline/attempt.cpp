@@ -1,6 +1,7 @@
 #include "pipeline/attempt.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/guard.h"
 #include "base/ids.h"
@@ -280,13 +281,12 @@ void AttemptState::finish(Answer answer) {
         const base::MutexLock lock(mutex_);
         if (phase_ == Phase::running || phase_ == Phase::waiting) {
             phase_ = Phase::answered;
-            answer_ = std::move(answer);
+            answer_ = std::exchange(answer, Answer());
         } else {
             if (phase_ != Phase::abandoned) return;
             phase_ = Phase::taken;
             let_go();
         }
-        if (phase_ == Phase::answered) answer = {};
     }
     if (std::holds_alternative<std::monostate>(answer)) {
         call_->go_on_here();

@@ -4,7 +4,7 @@
 
 namespace callgate::pipeline {
 
-SharedContext usual_context() noexcept {
+SharedContext usual_context() {
     static const Context& usual = *new Context;  // never freed: a call may still run when the program ends
     return {SharedContext(), &usual};
 }
@@ -15,9 +15,9 @@ SharedContext share(Context context) {
 }
 
 Context context_of(const CallRequest& request, Context beside) {
-    Context context = request.context ? *request.context : std::move(beside);
-    if (!request.idempotency_key.empty()) context.idempotency_key = request.idempotency_key;
-    return context;
+    if (request.context) beside = *request.context;
+    if (!request.idempotency_key.empty()) beside.idempotency_key = request.idempotency_key;
+    return beside;
 }
 
 }  // namespace callgate::pipeline

@@ -32,7 +32,7 @@ enum class Purpose : std::uint8_t {
 /// The caller's context. It never changes once a call has it, and the calls of a batch share one.
 using SharedContext = std::shared_ptr<const Context>;
 /// Of a caller that says nothing about itself.
-[[gnu::hot]] SharedContext usual_context() noexcept;
+[[gnu::hot]] SharedContext usual_context();
 /// With kLocalPrincipal where none is named. Every call's context passes here.
 SharedContext share(Context context);
 /// A request's own context and key, where it has them; otherwise the one given beside it.

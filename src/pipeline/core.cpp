@@ -238,11 +238,11 @@ std::vector<std::unique_ptr<Runtime::Core::Workspace>> Runtime::Core::take_idle(
 
 void Runtime::Core::observe(std::shared_ptr<Observer> observer) {
     if (!observer) return;
-    const Watcher watcher{observer, observer->wants_audit(), observer->wants_telemetry(),
-                          observer->wants_log()};
+    const Observer& wants = *observer;
+    Watcher watcher{std::move(observer), wants.wants_audit(), wants.wants_telemetry(), wants.wants_log()};
     const base::MutexLock lock(observers_mutex_);
     Observers next = observers_ ? *observers_ : Observers();
-    next.push_back(watcher);
+    next.push_back(std::move(watcher));
     watch_with(std::move(next));
 }
 

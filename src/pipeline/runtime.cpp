@@ -131,7 +131,7 @@ Outcome Runtime::resume(std::string_view call_id, Context context) {
 }
 
 void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done,
-                    std::stop_token also) {
+                    const std::stop_token& also) {
     core_->start(make_request(std::move(request), std::move(context)), std::move(done), also);
 }
 

@@ -114,7 +114,7 @@ Result<Approval> RuntimeApprovals::wait(std::string_view id, std::optional<std::
 void RuntimeApprovals::when_decided(std::string id, std::function<void(Result<Approval>)> done,
                                     std::optional<std::chrono::milliseconds> timeout,
                                     std::stop_token cancel) {
-    core_->approval_watch->when_decided(std::move(id), std::move(done), timeout, std::move(cancel));
+    core_->approval_watch->when_decided(id, std::move(done), timeout, std::move(cancel));
 }
 
 Result<std::shared_ptr<void>> RuntimeApprovals::on_change(Listener listener) {

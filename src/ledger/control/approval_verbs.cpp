@@ -56,13 +56,13 @@ Result<Value> list_approvals(VerbRequest& request) {
     CALLGATE_TRY(request.members.done());
     query.limit = limit + 1;
     // Read before the page: what changes in between is seen by who asks for this version again.
-    std::string version = version_of(request);
+    const std::string version = version_of(request);
     CALLGATE_TRY_ASSIGN(auto page, request.operations.page_of_approvals(query));
     Value next = cut_to_page(page, limit, [](const Approval& last) { return last.id; });
     const base::WallTime now = request.operations.approval_time();
     Array rows;
     for (const Approval& approval : page) rows.push_back(summary_json(approval, now));
-    return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", std::move(version)}};
+    return Value{{"approvals", std::move(rows)}, {"next", std::move(next)}, {"version", version}};
 }
 
 Result<Value> version(VerbRequest& request) {

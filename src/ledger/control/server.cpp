@@ -299,7 +299,7 @@ void ControlServer::deliver() {
         if (at == connections_.end()) continue;
         Connection& connection = at->second;
         if (delivery.is_answer) connection.running = nullptr;
-        send(connection, std::move(delivery.bytes));
+        send(connection, delivery.bytes);
         if (delivery.is_answer) advance(connection);
     }
 }
@@ -340,7 +340,7 @@ void ControlServer::advance(Connection& connection) {
     }
 }
 
-void ControlServer::send(Connection& connection, std::string bytes) {
+void ControlServer::send(Connection& connection, const std::string& bytes) {
     if (connection.out.empty())
         connection.deadline =
             clock_.monotonic_now() + (connection.running ? options_.text_timeout : options_.answer_timeout);

@@ -93,7 +93,7 @@ private:
     void write_to(Connection& connection);
     /// Goes on with what has been read, until there is something to wait for.
     void advance(Connection& connection);
-    void send(Connection& connection, std::string bytes);
+    void send(Connection& connection, const std::string& bytes);
     void begin(Connection& connection, Object request);
     void run_verb(std::uint64_t connection, const Object& request, const ControlUser& user,
                   Exchange& exchange);

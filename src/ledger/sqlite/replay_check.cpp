@@ -71,9 +71,9 @@ public:
     }
 
 private:
-    void problem(std::string text) {
+    void problem(std::string_view text) {
         if (report_.problems.size() < kMostProblems) {
-            report_.problems.emplace_back(std::move(text));
+            report_.problems.emplace_back(text);
         } else if (report_.problems.size() == kMostProblems) {
             report_.problems.emplace_back("and more");
         }
@@ -82,7 +82,7 @@ private:
     // Rows go by themselves when their time has come, by a clock that is not the events': only where the
     // tally says that something is wrong is a missing one more than old.
     void missing(std::string text) {
-        if (!adds_up_) problem(std::move(text));
+        if (!adds_up_) problem(text);
     }
 
     bool goes_on() { return !goes_on_ || goes_on_(report_.rows + report_.events, 0); }

@@ -125,15 +125,14 @@ bool Writer::submit(std::unique_ptr<WriteJob> job) {
     {
         const base::MutexLock lock(mutex_);
         refused = why_not(*job, bytes);
-        if (refused) {
-            ++counts_.refused;
-        } else {
+        if (!refused) {
             waiting_bytes_ += bytes;
             waiting_.push_back(std::move(job));
             if (asleep_) wanted_.notify_one();
+            return true;
         }
+        ++counts_.refused;
     }
-    if (!refused) return true;
     job->finish(&*refused);
     return false;
 }
