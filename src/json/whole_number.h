@@ -17,7 +17,9 @@ namespace callgate::json {
 template <std::integral Integer>
 inline constexpr double kLeast = static_cast<double>(std::numeric_limits<Integer>::min());
 template <std::integral Integer>
-inline constexpr double kBeyond = 2.0 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
+inline constexpr Integer kHalf = std::numeric_limits<Integer>::max() / 2 + 1;
+template <std::integral Integer>
+inline constexpr double kBeyond = 2.0 * static_cast<double>(kHalf<Integer>);
 
 /// Nothing for a fraction, a NaN, an infinity, and what lies outside the type. Both zeros are 0.
 template <std::integral Integer>
