@@ -22,6 +22,12 @@
 // threads that exist for them, in order for each call. They may block, throw and call the runtime: no other
 // call waits for them.
 //
+// Nothing has to block: start() and its kind begin a call and report its end to a Completion (calls.h), on an
+// executor of the host's if it names one.
+//
+// A host that is about to end calls drain() first. What is left when the destructor runs is called off, and
+// where that reaches a tool in the middle of an effect, the outcome is unknown.
+//
 // Threads: all functions may be called from any thread. The destructor cancels what is running, waits for
 // RuntimeOptions::shutdown_grace, and counts the tools it leaves behind; it may run inside a tool. What calls
 // have sent to the ledger is written before it returns: while the disk hangs it waits, as resolve(),
@@ -41,6 +47,7 @@
 
 #include <callgate/approvals.h>
 #include <callgate/args.h>
+#include <callgate/calls.h>
 #include <callgate/context.h>
 #include <callgate/observer.h>
 #include <callgate/outcome.h>
@@ -254,11 +261,35 @@ public:
     /// A call_direct is not resumed: make it again with the same tool and arguments, and it finds its
     /// approval.
     Outcome resume(std::string_view call_id, Context context = {});
-    /// Begins a call, and calls `done` with its outcome: on this thread before start() returns, or on one
-    /// that exists for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
+
+    /// Begin what call(), preview(), call_direct(), resume() and call_batch() do, and wait for nothing: see
+    /// Completion for how the end is reported. Returned is the call's id; of resume(), that of the new call.
     /// `also` calls the call off, as the context's own signal does.
-    void start(CallRequest request, Context context, std::function<void(Outcome)> done,
-               const std::stop_token& also = {});
+    std::string start(CallRequest request, Context context, Completion completion,
+                      const std::stop_token& also = {});
+    std::string start_preview(CallRequest request, Context context, Completion completion,
+                              const std::stop_token& also = {});
+    std::string start_direct(const Tool& tool, CallRequest request, Context context, Completion completion,
+                             const std::stop_token& also = {});
+    std::string start_resume(std::string_view call_id, Context context, Completion completion,
+                             const std::stop_token& also = {});
+    /// `done` gets the outcomes in the order of the calls, when the last of them has ended.
+    void start_batch(std::vector<CallRequest> calls, Context context,
+                     std::function<void(std::vector<Outcome>)> done, Executor executor = {},
+                     const std::stop_token& also = {});
+
+    /// The calls under way that wait for something: their tool, a turn, the ledger. One that runs on its
+    /// caller's thread and has waited for nothing is not among them.
+    std::vector<RunningCall> running() const;
+    /// Calls off a call that running() would list; true: it was notified. With a context, only a call of the
+    /// same tenant and principal.
+    bool cancel(std::string_view call_id);
+    bool cancel(std::string_view call_id, const Context& caller);
+    /// From now on no calls are taken, except from the tools of calls under way (unavailable {reason:
+    /// draining}); waits until those under way have ended, or so long, and returns how many have not. A `done`
+    /// may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor for the
+    /// thread of coroutines.
+    std::size_t drain(std::chrono::milliseconds at_most);
 
     /// Awaitable forms, defined in async.h: include it to use them.
     template <class Token, std::same_as<CallRequest> Request>

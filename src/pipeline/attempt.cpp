@@ -200,6 +200,8 @@ Request RunContext::nested(std::string_view tool, Args args) {
     context.idempotency_key.clear();
     context.timeout.reset();
     context.on_progress = nullptr;
+    context.external_id.clear();
+    context.progress_token = nullptr;
     context.cancel = cancel();
     if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
     request.context = share(std::move(context));
@@ -231,6 +233,11 @@ void RunContext::adopt(Origin& from) const {
     if (places_) from.held_places.insert(from.held_places.end(), places_->begin(), places_->end());
     if (holds_ != nullptr && !holds_->waits_for_resource.empty())
         from.held_resources.push_back(holds_->waits_for_resource);
+}
+
+std::weak_ptr<Call> RunContext::call_for_later() const {
+    call_.hand_out();
+    return call_.weak_self();
 }
 
 AttemptState::AttemptState(std::shared_ptr<Call> call, AttemptKind kind, std::uint32_t number,

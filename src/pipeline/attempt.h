@@ -54,6 +54,8 @@ public:
     /// A call that this body makes, but not through this context: it is its child for the limits on depth,
     /// resources and places; who asks and until when is what its own context says.
     void adopt(Origin& from) const;
+    /// To look later whether it has ended. On the thread its body runs on.
+    std::weak_ptr<Call> call_for_later() const;
 
 private:
     Request nested(std::string_view tool, Args args);

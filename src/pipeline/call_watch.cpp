@@ -73,7 +73,13 @@ void Call::arm() {
     armed_ = true;
     hand_out();
     fix_deadline();
-    core->waiting(*this);
+    WaitingPlace& place = others_->place;
+    place.call = others_->self;
+    place.id = id;
+    place.parent = outcome.parent_call_id;
+    place.started = started_wall;
+    place.seen = {outcome.tool, outcome.action, request.context};
+    core->waiting_calls.add(place);
     others_->kept = self();
     watch_deadline();
     const std::stop_token& token = request.context->cancel;
@@ -85,6 +91,10 @@ void Call::arm() {
     if (core->closing()) cancel();  // it came too late to be cancelled with the others
 }
 
+void Call::looks_different() {
+    if (armed_) core->waiting_calls.change(others_->place, {outcome.tool, outcome.action, request.context});
+}
+
 void Call::watch_deadline() {
     others_->timer = core->timers().at(deadline, [weak = others_->self] {
         if (const auto alive = weak.lock()) alive->expire();
@@ -93,7 +103,7 @@ void Call::watch_deadline() {
 
 void Call::disarm() {
     armed_ = false;
-    core->not_waiting(*this);
+    core->waiting_calls.remove(others_->place);
     core->timers().cancel(others_->timer);
     if (others_->second_timer) core->timers().cancel(others_->second_timer);
     others_->on_cancel.reset();

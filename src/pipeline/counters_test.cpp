@@ -322,6 +322,12 @@ std::map<std::string, Scenario> scenarios() {
     };
     return {
         {"resolve.not_found", [] { return Node().call(); }},
+        {"resolve.draining",
+         [] {
+             const Node node(reads());
+             EXPECT_EQ(node.runtime->drain(0ms), 0u);
+             return node.call();
+         }},
         {"resolve.unavailable",
          [] {
              const Node node(reads());

@@ -246,7 +246,7 @@ std::string_view end_event_outcome(const Call& call, std::string_view type) {
 }  // namespace
 
 void project_start(Call& call) {
-    call.core->counters.calls.add();
+    call.core->counters.calls.add_ordered();
     if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
     const LazyArguments params(call);
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
@@ -321,7 +321,9 @@ void project_progress(Call& call, Progress progress, bool here) {
 
 void project_end(Call& call) {
     const OutcomeData& outcome = call.outcome;
-    call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add();
+    call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add_ordered();
+    if (call.core->ending() == Runtime::Core::Ending::draining) [[unlikely]]
+        call.core->ended_while_draining();
     if (call.observers == nullptr) return;
     if (call.core->telemetry_wanted()) {
         const LazyResult result(call);

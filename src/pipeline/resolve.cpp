@@ -48,6 +48,7 @@ Step become_the_approved(Call& call, Approval approval) {
     call.outcome.tool = approval.tool;
     call.outcome.action = approval.action;
     call.request.arguments = approval.arguments;
+    call.looks_different();
     call.request.from().key_as_it_is = true;
     call.request.from().approval = std::make_unique<Approval>(std::move(approval));
     return Step::next;
@@ -90,11 +91,20 @@ Step become_the_approved(Call& call, Approval approval) {
                              {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}));
 }
 
+// The runtime ends, or drains, and then only the tools of calls under way may make more.
+[[gnu::hot]] bool comes_too_late(const Call& call) {
+    const auto ending = call.core->ending();
+    if (ending == Runtime::Core::Ending::no) [[likely]]
+        return false;
+    if (ending == Runtime::Core::Ending::closing) return true;
+    return call.outcome.parent_call_id == CallId{};
+}
+
 // What else there is to know of a call comes first.
 [[gnu::cold]] Step begin_from_origin(Call& call) {
     Origin& origin = *call.request.origin;
     if (origin.refused) return call.refuse(std::move(*origin.refused));
-    if (!origin.resumes.empty() && !call.core->closing()) {
+    if (!origin.resumes.empty() && !comes_too_late(call)) {
         if (const Step step = find_what_to_resume(call); step != Step::next) return step;
     }
     if (origin.depth > call.core->options.max_nesting && CALLGATE_GUARD(nesting_limit)) {
@@ -108,7 +118,12 @@ Step become_the_approved(Call& call, Approval approval) {
 
 [[gnu::cold]] Step runtime_ends(Call& call) {
     leave_what_to_resume(call);
-    return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    if (call.core->closing())
+        return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    call.core->counters.resolve.draining.add();
+    return call.refuse(Error(ErrorCode::unavailable,
+                             "The runtime is about to end: it finishes the calls it has and takes no more.",
+                             {{"reason", "draining"}}));
 }
 
 bool is_unfit(const ToolEntry& tool) {
@@ -184,7 +199,7 @@ Step resolve(Call& call) {
     if (call.request.origin) [[unlikely]] {
         if (const Step step = begin_from_origin(call); step != Step::next) return step;
     }
-    if (call.core->closing()) [[unlikely]]
+    if (comes_too_late(call)) [[unlikely]]
         return runtime_ends(call);
     const Origin* const origin = call.request.origin.get();
     if (origin != nullptr && origin->direct) {

@@ -14,6 +14,7 @@ namespace callgate::pipeline {
 
 #define CALLGATE_RESOLVE_COUNTERS(X) \
     X(not_found)                     \
+    X(draining)                      \
     X(unavailable) /* down */        \
     X(quarantined)                   \
     X(silenced)                      \

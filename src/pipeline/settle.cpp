@@ -243,6 +243,7 @@ Step publish(Call& call) {
     if (!call.has_left()) [[likely]] {
         project_claim_events(call, call.settled.first_event);
         if (call.terminal) project_audit(call, *call.terminal);
+        if (call.terminal || call.terminal_recorded) call.on_the_record();
     }
     note_health(call);
     note_loop(call);
