@@ -3,6 +3,7 @@
 
 #include <callgate/approvals.h>
 #include <callgate/args.h>
+#include <callgate/calls.h>
 #include <callgate/context.h>
 #include <callgate/definitions.h>
 #include <callgate/error.h>

@@ -11,7 +11,9 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -61,6 +63,22 @@ struct RunningCall {
     std::chrono::system_clock::time_point started;
 
     RunningCall() = default;
+};
+
+/// What is known of a call by its id.
+struct CallStatus {
+    enum class Is : std::uint8_t {
+        running,
+        waits_for_approval,  ///< undecided, or approved and not resumed yet
+        ended
+    };
+    Is is = Is::running;
+    std::string call_id;      ///< of the call that runs, or ran: of a resumed one, that of the resumption
+    std::string approval_id;  ///< of the approval that it waits for, or was resumed by; "": none
+    bool approved = false;    ///< it waits only for somebody to resume it
+    std::optional<Outcome> outcome;  ///< where it has ended: what its caller got, or what has become of it since
+
+    CallStatus() = default;
 };
 
 }  // namespace callgate

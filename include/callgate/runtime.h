@@ -285,6 +285,16 @@ public:
     /// same tenant and principal.
     bool cancel(std::string_view call_id);
     bool cancel(std::string_view call_id, const Context& caller);
+    /// What became of a call, as the record has it: of a call under way, of one that waits for a person or was
+    /// resumed since, and of one that has ended, for as long as its key is kept (RuntimeOptions::key_ttl). An
+    /// unknown outcome is kept without a key, too; any other call without one leaves nothing behind when it
+    /// ends. Only for the same tenant and principal; for others, and of what is not known, denied {reason:
+    /// no_such_call}. Also of a call that another program made with this ledger before it ended.
+    Result<CallStatus> outcome(std::string_view call_id, const Context& caller = {});
+    /// The same, and waits for nothing: `done` is called once, on `executor`, or without one on a thread that
+    /// exists for such code.
+    void start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
+                       Executor executor = {});
     /// From now on no calls are taken, except from the tools of calls under way (unavailable {reason:
     /// draining}); waits until those under way have ended, or so long, and returns how many have not. A `done`
     /// may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor for the

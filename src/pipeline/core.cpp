@@ -78,6 +78,28 @@ pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::
 }
 
 // What belongs to no call.
+class HostWork final : public pipeline::PoolTask {
+public:
+    HostWork(std::shared_ptr<Runtime::Core> core, std::function<void()> work)
+        : core_(std::move(core)), work_(std::move(work)) {}
+    void run() override {
+        try {
+            work_();
+        } catch (...) {
+            core_->counters.observer_faults.add();
+        }
+    }
+    // The runtime has gone.
+    void drop() override {
+        const base::FreedThread freed;
+        run();
+    }
+
+private:
+    std::shared_ptr<Runtime::Core> core_;
+    std::function<void()> work_;
+};
+
 class CoreDelivery final : public pipeline::PoolTask {
 public:
     explicit CoreDelivery(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
@@ -206,6 +228,11 @@ void Runtime::Core::notify(pipeline::Notices::Notice notice) {
         return;
     }
     notify_elsewhere(std::move(notice));
+}
+
+void Runtime::Core::run_on_host(std::function<void()> work) {
+    auto task = std::make_shared<HostWork>(shared_from_this(), std::move(work));
+    if (host.submit(task) != pipeline::WorkerPool::Submitted::taken) task->drop();
 }
 
 void Runtime::Core::notify_elsewhere(pipeline::Notices::Notice notice) {

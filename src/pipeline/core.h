@@ -156,6 +156,18 @@ public:
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
     /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
     void notify(pipeline::Notices::Notice notice);
+    /// Finds an answer where that may block, on a thread of `host`, and reports it: `find(core)`, `done(answer)`.
+    template <class Answer, class Find>
+    void answer_later(Find find, std::function<void(Answer)> done, Executor executor) {
+        run_on_host([self = shared_from_this(), find = std::move(find), done = std::move(done),
+                     executor = std::move(executor)] {
+            Answer answer = find(self);
+            if (!done) return;
+            auto report = [done, answer = std::move(answer)] { done(answer); };
+            executor ? self->run_on(executor, std::move(report)) : report();
+        });
+    }
+    void run_on_host(std::function<void()> work);
     /// The same, never here.
     void notify_elsewhere(pipeline::Notices::Notice notice);
     bool log_wanted() const noexcept { return log_wanted_.load(std::memory_order_relaxed); }

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "ledger/decisions.h"
 #include "pipeline/call.h"
+#include "pipeline/call_status.h"
 #include "pipeline/core.h"
 #include "pipeline/projection.h"
 #include "pipeline/reconcile.h"
@@ -192,6 +193,18 @@ bool Runtime::cancel(std::string_view call_id, const Context& caller) {
     const auto call = id ? core_->waiting_calls.find(id->bytes, *pipeline::share(caller)) : nullptr;
     if (call) call->cancel();
     return call != nullptr;
+}
+
+Result<CallStatus> Runtime::outcome(std::string_view call_id, const Context& caller) {
+    return pipeline::status_of(*core_, call_id, *pipeline::share(caller));
+}
+
+void Runtime::start_outcome(std::string call_id, Context caller,
+                            std::function<void(Result<CallStatus>)> done, Executor executor) {
+    core_->answer_later<Result<CallStatus>>(
+        [id = std::move(call_id), who = pipeline::share(std::move(caller))](
+            const std::shared_ptr<Core>& core) { return pipeline::status_of(*core, id, *who); },
+        std::move(done), std::move(executor));
 }
 
 std::size_t Runtime::drain(std::chrono::milliseconds at_most) {
