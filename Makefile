@@ -199,7 +199,7 @@ picture: ## write docs/picture.svg from what the program prints now
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
 	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
-	    differential audit-attacks bench-schema bench-call bench-ledger seed-tests)
+	    differential audit-attacks bench-schema bench-call bench-ledger seed-tests newcomer)
 
 .PHONY: walk
 walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)

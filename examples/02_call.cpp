@@ -9,12 +9,12 @@
 namespace cg = callgate;
 
 // The parameters of a tool as a struct; its members give the schema.
-struct Order {
+struct Purchase {
     std::string item;
     int count = 1;
     std::vector<std::string> notes;
 };
-BOOST_DESCRIBE_STRUCT(Order, (), (item, count, notes))
+BOOST_DESCRIBE_STRUCT(Purchase, (), (item, count, notes))
 
 int main() {
     cg::Runtime runtime;
@@ -27,9 +27,9 @@ int main() {
     std::cout << sum.text() << '\n';
 
     runtime.tools().add_or_throw(cg::tool("order", "Order something",
-                                          [](const Order& order) {
-                                              return "ordered " + std::to_string(order.count) + " × " +
-                                                     order.item;
+                                          [](const Purchase& purchase) {
+                                              return "ordered " + std::to_string(purchase.count) + " × " +
+                                                     purchase.item;
                                           })
                                      .risk(cg::Risk::low)
                                      .effect(cg::EffectClass::unsafe));
@@ -45,7 +45,7 @@ int main() {
                   << (outcome.ok() ? outcome.text() : outcome.error()->message) << '\n';
     }
 
-    // An exception in a tool is a failed call, and a model is told what to do next.
+    // An exception in a tool is a failed call, and a model learns what to do next.
     runtime.tools().add_or_throw(
         cg::tool(
             "divide", "", [](int a, int b) { return b != 0 ? a / b : throw std::domain_error("b is 0"); },

@@ -19,7 +19,7 @@ void show(std::string_view what, const cg::Outcome& outcome) {
               << (outcome.ok() ? outcome.text() : outcome.error()->message) << '\n';
 }
 
-// A tool that takes as long as it is given, and stops when it is told to, as every slow tool should.
+// A tool that takes as long as it is given, and stops when it is asked to, as every slow tool should.
 cg::Result<std::string> watch(cg::CallContext& context) {
     context.progress("watching", 1, 2);
     context.progress("still watching", 2, 2);

@@ -49,8 +49,9 @@ int main() {
         return 2;
     }
 
-    // The desk: hears of each request on a thread of its own, and decides until the handle goes.
-    const auto desk = runtime.approvals().on_change([&](const cg::ApprovalChange& change) {
+    // A person's decisions: each request is reported on a thread of its own, and decided until the handle
+    // goes.
+    const auto decisions = runtime.approvals().on_change([&](const cg::ApprovalChange& change) {
         if (change.what != cg::ApprovalChange::What::opened) return;
         if (change.approval.arguments.at("cents").as_int64() <= 5'000) {
             (void)runtime.approvals().approve(change.approval.id, "olga");
@@ -58,7 +59,7 @@ int main() {
             (void)runtime.approvals().deny(change.approval.id, "olga", "ask the shop");
         }
     });
-    if (!desk) return 2;
+    if (!decisions) return 2;
 
     for (const std::int64_t cents : {500, 4'000, 9'000}) {
         const cg::Outcome outcome = refund(runtime, cents);

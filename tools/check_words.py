@@ -2,7 +2,7 @@
 """Words: names of classes and comments keep to the tables under "## Words" in ARCHITECTURE.md.
 
 - The glossary's places (third column) exist, and no word stands in it twice.
-- A name of a class, struct, union or enum in include/, src/ or apps/ has none of the words of "not in a name". Names
+- A name of a class, struct, union or enum in our sources has none of the words of "not in a name". Names
   are taken word by word: CallBook has Book, Booking has not.
 - A comment there has none of the phrases of "not in a comment", broken into lines or not. "told apart" is no "told".
 Usage: check_words.py [ROOT]
@@ -11,8 +11,6 @@ Usage: check_words.py [ROOT]
 import re
 
 import source_text
-
-FOLDERS = ("include", "src", "apps")
 
 _ROW = re.compile(r"^\|(.+)\|[ \t]*$", re.MULTILINE)
 _PLACE = re.compile(r"`([^`]+)`")
@@ -109,8 +107,6 @@ def check(root):
         for phrase in cells[0].split(", ")
     ]
     for file in source_text.files(root):
-        if file.parts[0] not in FOLDERS:
-            continue
         text = (root / file).read_text()
         faults = [*check_names(source_text.code_only(text), names), *check_comments(text, phrases)]
         for offset, sentence in sorted(faults):

@@ -59,7 +59,7 @@ std::unique_ptr<Verb> make_program(const Console& console) {
     program->exits(0, "done, or yes")
         .exits(1, "no, or it was refused")
         .exits(2, "wrong usage, or it could not be done at all; some verbs have more, in their help")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+        .exits(kCalledOff, kCalledOffMeaning);
     program->variable("CALLGATE_LEDGER", "where the ledger is, where --ledger does not say")
         .variable("XDG_STATE_HOME", "where a ledger is made by default; else ~/.local/state")
         .variable("XDG_CONFIG_HOME", "where your operator key is; else ~/.config")

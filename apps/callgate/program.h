@@ -20,6 +20,8 @@ constexpr int kUnusable = 2;
 
 /// Ctrl-C while a person was asked: what a shell reports where it ended the program.
 constexpr int kCalledOff = 130;
+/// What the help of every verb that asks says of it.
+constexpr const char* kCalledOffMeaning = "Ctrl-C while you were asked, as the shell reports it";
 
 /// The program with every verb. `console` must outlive it.
 std::unique_ptr<Verb> make_program(const Console& console);

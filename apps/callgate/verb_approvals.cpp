@@ -160,7 +160,8 @@ void add_approvals(Verb& program, const Console& console) {
         .example("callgate approvals show 456789ab");
     showing.runs([line, &console] { return show(*line, console); });
 
-    const auto deciding = [&](const char* name, const char* summary, Object request) -> Verb& {
+    const auto deciding = [&](const char* name, const char* summary, Object request,
+                              const char* refusals) -> Verb& {
         Verb& verb = group.add(name, summary);
         verb.argument("ID", kId, line->id).required().completed_by(Completes::approval);
         verb.option("--reason", "TEXT", "why, for the record", line->reason);
@@ -171,34 +172,28 @@ void add_approvals(Verb& program, const Console& console) {
             verb.option("--digest", "HEX", "of what is approved, from show --json: any other is refused",
                         line->digest);
         add_operator_options(verb, *line);
+        verb.exits(0, "recorded")
+            .exits(1, fmt::format("you did not say yes, or it was refused: {}", refusals))
+            .exits(2, "wrong usage, or no ledger")
+            .exits(kCalledOff, kCalledOffMeaning);
         verb.runs([line, &console, name, request] { return decide(*line, console, name, request); });
         return verb;
     };
-    deciding("approve", "agree to exactly what was shown", {{"verb", "approvals.vote"}, {"approve", true}})
+    deciding("approve", "agree to exactly what was shown", {{"verb", "approvals.vote"}, {"approve", true}},
+             "decided before, expired, your own, passphrase")
         .text(
             "You decide in your own name: the operating system's user is the approver, and nobody can "
             "approve what they asked for. Where a person must decide (A2), you are asked for the passphrase "
             "of your operator key (callgate operator enroll). Approving only records; the call runs when it "
             "is made again or resumed.")
-        .exits(0, "recorded")
-        .exits(1, "you did not say yes, or it was refused: decided before, expired, your own, passphrase")
-        .exits(2, "wrong usage, or no ledger")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
         .example("callgate approvals approve 01975f2e-7c1a-7000-8000-0123456789ab")
         .example(
             "callgate approvals approve \"$id\" --yes --digest \"$digest\" \\\n      --reason 'ticket 4711'");
-    deciding("deny", "refuse it; one denial is final", {{"verb", "approvals.vote"}, {"approve", false}})
-        .exits(0, "recorded")
-        .exits(1, "you did not say yes, or it was refused: decided before, expired")
-        .exits(2, "wrong usage, or no ledger")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
+    deciding("deny", "refuse it; one denial is final", {{"verb", "approvals.vote"}, {"approve", false}},
+             "decided before, expired")
         .example("callgate approvals deny 456789ab --reason 'not this account'");
     deciding("revoke", "take back a request, or an approval that was not used yet",
-             {{"verb", "approvals.revoke"}})
-        .exits(0, "recorded")
-        .exits(1, "you did not say yes, or it was refused: used before, decided before")
-        .exits(2, "wrong usage, or no ledger")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it")
+             {{"verb", "approvals.revoke"}}, "used before, decided before")
         .example("callgate approvals revoke 456789ab --reason 'wrong month'");
 
     Verb& watching = group.add("watch", "new approvals as they come; on a terminal, decide at once");
@@ -209,7 +204,7 @@ void add_approvals(Verb& program, const Console& console) {
         "skip it; elsewhere each is a line, with --json a JSON document on a line. Ctrl-C ends it.");
     watching.exits(0, "you ended it")
         .exits(2, "wrong usage, or no ledger")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+        .exits(kCalledOff, kCalledOffMeaning);
     watching.example("callgate approvals watch").example("callgate approvals watch --json | notify-the-team");
     watching.runs([line, &console] { return watch(*line, console); });
 }

@@ -73,21 +73,24 @@ int rotate(OperatorRun& run, bool yes) {
     return 0;
 }
 
-}  // namespace
+// What the verbs of the group share, while they are added to it.
+struct AuditGroup {
+    Verb& group;
+    const Console& console;
+    std::shared_ptr<AuditLine> line;
 
-void add_audit(Verb& program, const Console& console) {
-    auto line = std::make_shared<AuditLine>();
-    Verb& group = program.add("audit", "the record of everything, and whether it is what was recorded");
-    // Each verb with what runs it, an OperatorRun at hand.
-    const auto runs = [&](Verb& verb, std::function<int(OperatorRun&)> run) {
-        verb.runs([line, &console, run = std::move(run)] {
+    // What runs the verb, an OperatorRun at hand.
+    void runs(Verb& verb, std::function<int(OperatorRun&)> run) const {
+        verb.runs([line = line, &console = console, run = std::move(run)] {
             OperatorRun operator_run(*line, console);
             return run(operator_run);
         });
-    };
-    AuditLine& given = *line;
+    }
+};
 
-    Verb& tailing = group.add("tail", "the last events, oldest first, and new ones as they come");
+void add_tail(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& tailing = audit.group.add("tail", "the last events, oldest first, and new ones as they come");
     tailing.option("-n,--lines", "N", "how many: 20 by default", given.tail.lines).between(1, 1'000);
     tailing.flag("--follow", "go on with new ones as they come, until Ctrl-C; with --json, one on each line",
                  given.tail.follow);
@@ -98,9 +101,12 @@ void add_audit(Verb& program, const Console& console) {
     tailing.exits(0, "shown").exits(2, "wrong usage, or no ledger");
     tailing.example("callgate audit tail -n 50 --type gate.denied")
         .example("callgate audit tail --follow --json");
-    runs(tailing, [&given](OperatorRun& run) { return tail_events(run, given.tail); });
+    audit.runs(tailing, [&given](OperatorRun& run) { return tail_events(run, given.tail); });
+}
 
-    Verb& showing = group.add("show", "one event with its hash and its payloads, or those of one call");
+void add_show(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& showing = audit.group.add("show", "one event with its hash and its payloads, or those of one call");
     showing
         .argument(
             "WHICH",
@@ -112,9 +118,12 @@ void add_audit(Verb& program, const Console& console) {
     showing.exits(0, "shown").exits(1, "there is no such event").exits(2, "wrong usage, or no ledger");
     showing.example("callgate audit show 4711")
         .example("callgate audit show 01975f2e-7c1a-7000-8000-0123456789ab");
-    runs(showing, [&given](OperatorRun& run) { return show_event(run, given.which); });
+    audit.runs(showing, [&given](OperatorRun& run) { return show_event(run, given.which); });
+}
 
-    Verb& verifying = group.add("verify", "is the log what was recorded?");
+void add_verify(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& verifying = audit.group.add("verify", "is the log what was recorded?");
     verifying.option("--key", "VKEY",
                      "a public key that you pinned, from callgate audit key; repeatable. Without one the "
                      "log's own keys are believed, and the answer says so",
@@ -145,9 +154,12 @@ void add_audit(Verb& program, const Console& console) {
         .exits(2, "wrong usage, no ledger, a log or file that cannot be read, or a witness of nothing");
     verifying.example("callgate audit verify --key \"$vkey\" \\\n      --witness /mnt/witness/audit.notes")
         .example("callgate audit verify --from-export audit.jsonl");
-    runs(verifying, [&given](OperatorRun& run) { return verify_log(run, given.verify); });
+    audit.runs(verifying, [&given](OperatorRun& run) { return verify_log(run, given.verify); });
+}
 
-    Verb& exporting = group.add("export", "the log as a file that others can read and verify");
+void add_export(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& exporting = audit.group.add("export", "the log as a file that others can read and verify");
     exporting
         .option("--format", "F", "jsonl (default): everything, can be verified; cef: for log collectors",
                 given.exported.format)
@@ -167,9 +179,12 @@ void add_audit(Verb& program, const Console& console) {
         .exits(2, "wrong usage, no ledger, or a file that cannot be made");
     exporting.example("callgate audit export -o audit.jsonl")
         .example("callgate audit export --format cef --from 1000 | logger -t callgate");
-    runs(exporting, [&given](OperatorRun& run) { return export_log(run, given.exported); });
+    audit.runs(exporting, [&given](OperatorRun& run) { return export_log(run, given.exported); });
+}
 
-    Verb& proving = group.add("prove", "that an event is in the log, to somebody who does not have it");
+void add_prove(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& proving = audit.group.add("prove", "that an event is in the log, to somebody who does not have it");
     proving.usage("[options] SEQ").usage("[options] --from SIZE --to SIZE").usage("--check FILE --key VKEY");
     proving.argument("SEQ", "the event's number", given.prove.sequence).positive();
     proving
@@ -189,9 +204,12 @@ void add_audit(Verb& program, const Console& console) {
         .exits(2, "wrong usage, or no ledger");
     proving.example("callgate audit prove 4711 > proof.json")
         .example("callgate audit prove --check proof.json --key \"$vkey\"");
-    runs(proving, [&given](OperatorRun& run) { return prove(run, given.prove); });
+    audit.runs(proving, [&given](OperatorRun& run) { return prove(run, given.prove); });
+}
 
-    Verb& signing = group.add("checkpoint", "sign the log as it is now");
+void add_checkpoint(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& signing = audit.group.add("checkpoint", "sign the log as it is now");
     add_operator_options(signing, given);
     signing.text(
         "Keep what is printed where who can write to the ledger cannot: callgate audit verify --witness FILE "
@@ -199,17 +217,23 @@ void add_audit(Verb& program, const Console& console) {
         "Send it to a file to keep it; a terminal gets long lines folded.");
     signing.exits(0, "signed").exits(2, "wrong usage, or no ledger");
     signing.example("callgate audit checkpoint >> /mnt/witness/audit.notes");
-    runs(signing, checkpoint);
+    audit.runs(signing, checkpoint);
+}
 
-    Verb& naming = group.add("key", "the public key that signs the log: pin it elsewhere");
+void add_key(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& naming = audit.group.add("key", "the public key that signs the log: pin it elsewhere");
     add_operator_options(naming, given);
     naming.text(
         "Keep it where who can write to the ledger cannot: callgate audit verify --key holds the log to it.");
     naming.exits(0, "shown").exits(2, "wrong usage, or no ledger");
     naming.example("callgate audit key > pinned.vkey");
-    runs(naming, key);
+    audit.runs(naming, key);
+}
 
-    Verb& rotating = group.add("rotate-key", "sign with a new key from now on");
+void add_rotate_key(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& rotating = audit.group.add("rotate-key", "sign with a new key from now on");
     rotating.flag("--yes", "do not ask", given.yes);
     add_operator_options(rotating, given);
     rotating.text(
@@ -219,9 +243,12 @@ void add_audit(Verb& program, const Console& console) {
         .exits(1, "you said no, or it is not your ledger")
         .exits(2, "wrong usage, or no ledger");
     rotating.example("callgate audit rotate-key --yes");
-    runs(rotating, [&given](OperatorRun& run) { return rotate(run, given.yes); });
+    audit.runs(rotating, [&given](OperatorRun& run) { return rotate(run, given.yes); });
+}
 
-    Verb& archiving = group.add("archive", "move the log's beginning out of the ledger, into files");
+void add_archive(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& archiving = audit.group.add("archive", "move the log's beginning out of the ledger, into files");
     archiving
         .option("--to", "DIR", "where the segments go: by default segments/ in the ledger's directory",
                 given.archive.directory)
@@ -251,15 +278,21 @@ void add_audit(Verb& program, const Console& console) {
         .exits(2, "wrong usage, no ledger, or a file that cannot be made");
     archiving.example("callgate audit archive --older-than 30 --yes")
         .example("callgate audit archive --at-least 100000 --to /mnt/archive --yes");
-    runs(archiving, [&given](OperatorRun& run) { return archive_log(run, given.archive); });
+    audit.runs(archiving, [&given](OperatorRun& run) { return archive_log(run, given.archive); });
+}
 
-    Verb& segments = group.add("segments", "what was archived, and where");
+void add_segments(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& segments = audit.group.add("segments", "what was archived, and where");
     add_operator_options(segments, given);
     segments.exits(0, "shown").exits(2, "wrong usage, or no ledger");
     segments.example("callgate audit segments");
-    runs(segments, list_segments);
+    audit.runs(segments, list_segments);
+}
 
-    Verb& erasing = group.add("erase", "remove for good what a call's events say in words");
+void add_erase(const AuditGroup& audit) {
+    AuditLine& given = *audit.line;
+    Verb& erasing = audit.group.add("erase", "remove for good what a call's events say in words");
     erasing.argument("CALL", "the call's id; its beginning or its end", given.erase.call)
         .required()
         .completed_by(Completes::call);
@@ -271,18 +304,37 @@ void add_audit(Verb& program, const Console& console) {
     add_operator_options(erasing, given);
     erasing.text(
         "The log stays whole. From the log, arguments, results and sentences are removed with their salts, "
-        "so "
-        "that nothing can be guessed from what is left; who, which tool, when and how it ended stay. That it "
-        "was done is on the record. What the ledger itself keeps of the call for a while stays: the outcome "
-        "that a repeated key is answered with, for a day (key_ttl), an unknown one until it is resolved, and "
-        "its approvals with arguments and reasons, for a day after they ended; callgate calls show and "
-        "callgate approvals show still show them. callgate ledger gc removes at once what is due. Copies "
-        "elsewhere, such as exports and backups, are not touched.");
+        "so that nothing can be guessed from what is left; who, which tool, when and how it ended stay. "
+        "That it was done is on the record. What the ledger itself keeps of the call for a while stays: the "
+        "outcome that a repeated key is answered with, for a day (key_ttl), an unknown one until it is "
+        "resolved, and its approvals with arguments and reasons, for a day after they ended; callgate calls "
+        "show and callgate approvals show still show them. callgate ledger gc removes at once what is due. "
+        "Copies elsewhere, such as exports and backups, are not touched.");
     erasing.exits(0, "erased")
         .exits(1, "you said no, it is not your ledger, or there was nothing to erase")
         .exits(2, "wrong usage, no ledger, or a file that cannot be read");
     erasing.example("callgate audit erase 01975f2e-7c1a-7000-8000-0123456789ab --yes");
-    runs(erasing, [&given](OperatorRun& run) { return erase_payloads(run, given.erase); });
+    audit.runs(erasing, [&given](OperatorRun& run) { return erase_payloads(run, given.erase); });
+}
+
+}  // namespace
+
+void add_audit(Verb& program, const Console& console) {
+    const AuditGroup audit{
+        program.add("audit", "the record of everything, and whether it is what was recorded"), console,
+        std::make_shared<AuditLine>()};
+    // In the order of the help.
+    add_tail(audit);
+    add_show(audit);
+    add_verify(audit);
+    add_export(audit);
+    add_prove(audit);
+    add_checkpoint(audit);
+    add_key(audit);
+    add_rotate_key(audit);
+    add_archive(audit);
+    add_segments(audit);
+    add_erase(audit);
 }
 
 }  // namespace callgate::cli

@@ -1,5 +1,5 @@
-// `callgate audit tail|show|verify|export|prove|checkpoint|key|rotate-key`: the record of everything, and
-// whether it is still what was recorded.
+// `callgate audit tail|show|verify|export|prove|checkpoint|key|rotate-key|archive|segments|erase`: the record
+// of everything, and whether it is still what was recorded.
 //
 // The log is verified by this program, from what its owner exports, not by the owner. Exit codes: 0 done or
 // found good, kNo not, kUnusable.

@@ -124,7 +124,7 @@ void add_operator(Verb& program, const Console& console) {
     enrolling.exits(0, "made")
         .exits(1, "the passphrase is wrong, or the two are not the same")
         .exits(2, "wrong usage, or no terminal")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+        .exits(kCalledOff, kCalledOffMeaning);
     enrolling.example("callgate operator enroll");
     enrolling.runs([line, &console] { return OperatorKeyRun(*line, console).enroll(); });
 

@@ -339,7 +339,7 @@ void add_secrets(Verb& program, const Console& console) {
     set.file(setting, "the key", ", made with the first secret");
     setting.exits(0, "it is set")
         .exits(2, "it is not: wrong usage, value, key or file")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+        .exits(kCalledOff, kCalledOffMeaning);
     setting.example("callgate secrets set github token")
         .example("gh auth token | callgate secrets set github token")
         .example("callgate secrets set deploy ssh_key < ~/.ssh/deploy_ed25519");
@@ -356,7 +356,7 @@ void add_secrets(Verb& program, const Console& console) {
     rotating.exits(0, "it is replaced")
         .exits(1, "there is no such secret")
         .exits(2, "wrong usage, value, key or file")
-        .exits(130, "Ctrl-C while you were asked, as the shell reports it");
+        .exits(kCalledOff, kCalledOffMeaning);
     rotating.example("callgate secrets rotate github token")
         .example("new-token | callgate secrets rotate github token --json");
     rotate.runs(rotating, console, &SecretsRun::rotate);

@@ -27,7 +27,7 @@ constexpr std::string_view kArguments = R"({"a":1,"b":2})";
 constexpr std::string_view kExpected = R"({"content":[{"type":"text","text":"3"}]})";
 constexpr std::size_t kBatch = 100;
 
-// Takes everything there is to be told.
+// Takes every event that an observer gets.
 class Counting final : public cg::Observer {
 public:
     void on_audit(const cg::AuditEvent& event) override { seen += event.tool.size(); }

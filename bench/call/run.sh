@@ -5,13 +5,8 @@
 # floor, it is built and measured in the same run.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-bench=${1:-$root/build/bench/bin/call_bench}
-[[ -x $bench ]] || {
-    echo "run.sh: $bench is missing; build it with: make bench-call" >&2
-    exit 2
-}
-node=$("$root/tools/node.sh")
+source "$(dirname "${BASH_SOURCE[0]}")/../../tools/bench_program.sh"
+bench_program bench-call call_bench "$@"
 
 peers=$root/build/peers
 if ! cmp -s "$root/bench/call/peers/package-lock.json" "$peers/installed-lock.json"; then
@@ -27,9 +22,9 @@ fi
 reference=$root/../shared/peer-bench/c/inproc.cpp
 inproc=()
 if [[ -f $reference ]]; then
-    program=$root/build/bench/bin/reference_floor
-    [[ $program -nt $reference ]] || g++ -std=c++20 -O2 -w "$reference" -o "$program" -pthread
-    inproc=("$program")
+    floor=$root/build/bench/bin/reference_floor
+    [[ $floor -nt $reference ]] || g++ -std=c++20 -O2 -w "$reference" -o "$floor" -pthread
+    inproc=("$floor")
 fi
 
-PEERS_DIR=$peers exec "$node" "$root/bench/call/bench.mjs" "$bench" "${inproc[@]}"
+PEERS_DIR=$peers exec "$node" "$root/bench/call/bench.mjs" "$program" "${inproc[@]}"

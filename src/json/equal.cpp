@@ -7,6 +7,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "json/number_order.h"
+#include "json/whole_number.h"
 
 namespace callgate::json {
 
@@ -16,8 +17,6 @@ using boost::json::key_value_pair;
 using boost::json::kind;
 
 constexpr std::size_t kDepthInPlace = 32;
-constexpr double kTwo63 = 9223372036854775808.0;
-constexpr double kTwo64 = 18446744073709551616.0;
 
 template <class Number>
 int compare_with(Number a, const Value& b) noexcept {
@@ -113,12 +112,8 @@ std::uint64_t hash_integer(std::int64_t number, std::uint64_t seed) noexcept {
 /// A double that an integer type can hold hashes as that integer does.
 std::uint64_t hash_double(double number, std::uint64_t seed) noexcept {
     if (std::isnan(number)) return hash_word(real_tag, 0, seed);
-    if (std::trunc(number) == number) {
-        if (number >= -kTwo63 && number < kTwo63)
-            return hash_integer(static_cast<std::int64_t>(number), seed);
-        if (number >= 0 && number < kTwo64)
-            return hash_word(number_tag, static_cast<std::uint64_t>(number), seed);
-    }
+    if (const auto whole = whole_of<std::int64_t>(number)) return hash_integer(*whole, seed);
+    if (const auto whole = whole_of<std::uint64_t>(number)) return hash_word(number_tag, *whole, seed);
     return hash_word(real_tag, std::bit_cast<std::uint64_t>(number), seed);
 }
 

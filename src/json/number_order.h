@@ -7,7 +7,10 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
+
+#include "json/whole_number.h"
 
 namespace callgate::json {
 
@@ -17,8 +20,10 @@ int three_way(T a, T b) noexcept {
 }
 
 /// The whole parts are compared as integers; when they agree, b's fraction decides.
-template <class Integer>
-int compare_whole(Integer a, double b) noexcept {
+template <std::integral Integer>
+int compare_integer(Integer a, double b) noexcept {
+    if (std::isnan(b) || b < kLeast<Integer>) return 1;
+    if (b >= kBeyond<Integer>) return -1;
     const double whole = std::trunc(b);
     const int order = three_way(a, static_cast<Integer>(whole));
     return order != 0 ? order : three_way(whole, b);
@@ -37,17 +42,11 @@ inline int compare(std::int64_t a, std::uint64_t b) noexcept {
 }
 
 inline int compare(std::int64_t a, double b) noexcept {
-    constexpr double kTwo63 = 9223372036854775808.0;
-    if (std::isnan(b) || b < -kTwo63) return 1;
-    if (b >= kTwo63) return -1;
-    return compare_whole(a, b);
+    return compare_integer(a, b);
 }
 
 inline int compare(std::uint64_t a, double b) noexcept {
-    constexpr double kTwo64 = 18446744073709551616.0;
-    if (std::isnan(b) || b < 0) return 1;
-    if (b >= kTwo64) return -1;
-    return compare_whole(a, b);
+    return compare_integer(a, b);
 }
 
 inline int compare(double a, double b) noexcept {

@@ -33,12 +33,6 @@ Tool add_tool() {
         .read_only();
 }
 
-// Waits for what never comes, until it is cancelled.
-asio::awaitable<void> forever() {
-    asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
 // Awaits one call on an io context of the test's own.
 Outcome awaited(Runtime& runtime, std::string name, Args arguments = {}, Context context = {}) {
     asio::io_context io;
@@ -142,53 +136,33 @@ TEST(Async, CoroutineToolsMayReturnNothingOrThrow) {
 
 TEST(Async, ADeadlineEndsTheCallAndWhatItsCoroutineWaitsFor) {
     TestRuntime node;
-    std::promise<void> entered;
-    std::promise<void> left;
-    const auto stuck = [&]() -> asio::awaitable<void> {
-        entered.set_value();
-        try {
-            co_await forever();
-        } catch (...) {
-            left.set_value();
-            throw;
-        }
-    };
-    ASSERT_TRUE(node->tools().add(async_tool("stuck", "", stuck).timeout(50ms)));
+    StuckCoroutine stuck;
+    ASSERT_TRUE(node->tools().add(async_tool("stuck", "", stuck.body()).timeout(50ms)));
     std::promise<Outcome> ended;
     node->start(CallRequest("stuck"), Context(),
                 [&](Outcome outcome) { ended.set_value(std::move(outcome)); });
-    entered.get_future().wait();
+    stuck.wait_until_entered();
     node.timers->advance(50ms);
     const Outcome outcome = ended.get_future().get();
     EXPECT_EQ(outcome.state(), State::unknown) << "a coroutine that may have done something";
     EXPECT_EQ(outcome.error()->code, ErrorCode::timed_out);
-    left.get_future().wait();  // the coroutine is gone, not just forgotten
+    stuck.wait_until_left();
 }
 
 TEST(Async, CancellingACoroutineDoesNotSettleWhatItDid) {
     TestRuntime node;
-    std::promise<void> entered;
-    std::promise<void> left;
-    const auto stuck = [&]() -> asio::awaitable<void> {
-        entered.set_value();
-        try {
-            co_await forever();
-        } catch (...) {
-            left.set_value();
-            throw;
-        }
-    };
-    ASSERT_TRUE(node->tools().add(async_tool("stuck", "", stuck)));
+    StuckCoroutine stuck;
+    ASSERT_TRUE(node->tools().add(async_tool("stuck", "", stuck.body())));
     std::stop_source stop;
     Context context;
     context.idempotency_key = "k";
     context.cancel = stop.get_token();
     std::promise<Outcome> ended;
     node->start(CallRequest("stuck"), context, [&](Outcome outcome) { ended.set_value(std::move(outcome)); });
-    entered.get_future().wait();
+    stuck.wait_until_entered();
     stop.request_stop();
     EXPECT_EQ(ended.get_future().get().state(), State::unknown);
-    left.get_future().wait();
+    stuck.wait_until_left();
     // What the io thread was doing then is done after this.
     std::promise<void> idle;
     asio::post(executor_of(*node.runtime), [&] { idle.set_value(); });

@@ -1,4 +1,9 @@
-// Batches: how they are written, and calls with a key or a context of their own.
+// Batches: how they are written, their order and budget, and calls with a key or a context of their own.
+#include <callgate/callgate.h>
+
+#include <atomic>
+#include <barrier>
+
 #include <gtest/gtest.h>
 
 #include "pipeline/runtime_testing.h"
@@ -152,6 +157,51 @@ TEST_WITH_EITHER_LEDGER(TextArguments, MayBeGivenInAnyForm) {
     }
     EXPECT_EQ(node->call("a", nullptr).text(), "call {}");
     EXPECT_EQ(node->call("a", {}).text(), "call {}");
+}
+
+TEST_WITH_EITHER_LEDGER(Runtime, ABatchKeepsOrderAndOneFailureLeavesTheOthersAlone) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(
+        tool(
+            "add", "Add two numbers", [](int a, int b) { return a + b; }, param("a"), param("b"))
+            .read_only()
+            .run_inline()));
+    std::barrier all(3);
+    ASSERT_TRUE(node->tools().add(tool(
+        "together", "",
+        [&](int n) {
+            all.arrive_and_wait();  // only ends if all three run at once
+            return n;
+        },
+        param("n"))));
+    const auto outcomes = node->call_batch(
+        {CallRequest("together", {{"n", 1}}), CallRequest("together", {{"n", 2}}), CallRequest("nobody"),
+         CallRequest("together", {{"n", 3}}), CallRequest("add", {{"a", 1}, {"b", 1}})});
+    ASSERT_EQ(outcomes.size(), 5u);
+    EXPECT_EQ(outcomes[0].text(), "1");
+    EXPECT_EQ(outcomes[1].text(), "2");
+    EXPECT_EQ(outcomes[2].state(), State::not_found);
+    EXPECT_EQ(outcomes[3].text(), "3");
+    EXPECT_EQ(outcomes[4].text(), "2");
+}
+
+TEST_WITH_EITHER_LEDGER(Runtime, ABatchRunsWholeOrNotAtAllUnderABudget) {
+    TestRuntime node;
+    std::atomic<int> runs = 0;
+    UseLimits limits;
+    limits.per_run = 3;
+    ASSERT_TRUE(
+        node->tools().add(tool("costly", "", [&] { return runs.fetch_add(1); }).limits(limits).run_inline()));
+    Context context;
+    context.run_id = "run";
+    const std::vector<CallRequest> four(4, CallRequest("costly"));
+    for (const auto& outcome : node->call_batch(four, context)) {
+        EXPECT_EQ(outcome.error()->code, ErrorCode::budget_exceeded);
+    }
+    EXPECT_EQ(runs, 0);
+    for (const auto& outcome : node->call_batch({four[0], four[1], four[2]}, context))
+        EXPECT_TRUE(outcome.ok());
+    EXPECT_EQ(runs, 3);
 }
 
 }  // namespace

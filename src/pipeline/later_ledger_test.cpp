@@ -52,6 +52,26 @@ Tool counting_tool(std::string name, std::atomic<int>& entered) {
         .run_inline();
 }
 
+/// A node on which the call of a tool "slow" runs under the key "k", until the test answers for its body.
+struct HeldSlow : Held {
+    HeldSlow() {
+        auto [tool, deferred_body] = deferred("slow");
+        runtime->tools().add_or_throw(std::move(tool));
+        body = std::move(deferred_body);
+        call = begin("slow", with_key("k"));
+        answer("peek");
+        answer("claim");
+    }
+    std::shared_ptr<DeferredBody> body;
+    Ended call;
+};
+
+/// A node with an inline tool "act" that counts how often it was entered.
+struct HeldAct : Held {
+    HeldAct() { runtime->tools().add_or_throw(counting_tool("act", entered)); }
+    std::atomic<int> entered{0};
+};
+
 // Where it goes on
 
 TEST(LaterLedger, ACallGoesOnOnTheThreadThatWaitsForIt) {
@@ -126,31 +146,21 @@ TEST(LaterLedger, TheLedgersThreadRunsNeitherToolsNorObserversNorWhoIsTold) {
 }
 
 TEST(LaterLedger, ADuplicateThatWaitsGoesOnOnItsOwnThread) {
-    Held node;
-    auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add(slow));
-    const Ended first = node.begin("slow", with_key("k"));
-    node.answer("peek");
-    node.answer("claim");
+    HeldSlow node;
     auto second = node.call_on_another_thread("slow", with_key("k"));
     node.answer("peek");
     node.answer("wait_for_end");
-    body->take()->finish(ToolResult(Value(7)));
+    node.body->take()->finish(ToolResult(Value(7)));
     node.answer("settle");
-    ASSERT_TRUE(*first);
+    ASSERT_TRUE(*node.call);
     node.answer("peek");
     node.answer("record");
     EXPECT_EQ(second.get().text(), "7");
-    EXPECT_EQ(body->entered(), 1);
+    EXPECT_EQ(node.body->entered(), 1);
 }
 
 TEST(LaterLedger, ADuplicateHearsOfAnEndThatComesWhileItAsksWhetherToWait) {
-    Held node;
-    auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add(slow));
-    const Ended first = node.begin("slow", with_key("k"));
-    node.answer("peek");
-    node.answer("claim");
+    HeldSlow node;
     auto second = node.call_on_another_thread("slow", with_key("k"));
     node.answer("peek");
     node.later->wait_until_open(1);
@@ -174,17 +184,12 @@ TEST(LaterLedger, ADuplicateHearsOfAnEndThatComesWhileItAsksWhetherToWait) {
     node.answer("record");
     EXPECT_EQ(second.get().text(), "7");
     node.later->answer_soon();
-    body->take()->finish(ToolResult(Value(7)));
+    node.body->take()->finish(ToolResult(Value(7)));
     node.calm();
 }
 
 TEST(LaterLedger, WhoRunsOutOfTimeWhileItAsksWhetherToWaitDoesNotWait) {
-    Held node;
-    auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add(slow));
-    const Ended first = node.begin("slow", with_key("k"));
-    node.answer("peek");
-    node.answer("claim");
+    HeldSlow node;
     Context hurried = with_key("k");
     hurried.timeout = 1s;
     const Ended second = node.begin("slow", hurried);
@@ -195,7 +200,7 @@ TEST(LaterLedger, WhoRunsOutOfTimeWhileItAsksWhetherToWaitDoesNotWait) {
     node.answer("record");
     ASSERT_TRUE(*second);
     EXPECT_EQ((*second)->state(), State::in_progress);
-    body->take()->finish(ToolResult(Value(7)));
+    node.body->take()->finish(ToolResult(Value(7)));
     node.answer("settle");
 }
 
@@ -286,10 +291,8 @@ constexpr Stop::How kBoth[] = {Stop::How::cancel, Stop::How::deadline};
 
 TEST(LaterLedger, WhatIsStoppedWhileItIsClaimedNeverBeginsAndItsKeyIsFreeAgain) {
     for (const auto how : kBoth) {
-        Held node;
+        HeldAct node;
         Stop stop(how);
-        std::atomic<int> entered{0};
-        ASSERT_TRUE(node->tools().add(counting_tool("act", entered)));
         const Ended call = node.begin("act", stop.context("k"));
         node.answer("peek");
         node.later->wait_until_open(1);
@@ -302,19 +305,17 @@ TEST(LaterLedger, WhatIsStoppedWhileItIsClaimedNeverBeginsAndItsKeyIsFreeAgain) 
         EXPECT_EQ((*call)->state(), stop.state());
         EXPECT_TRUE((*call)->safe_new_key());
         EXPECT_EQ((*call)->attempts(), 0u);
-        EXPECT_EQ(entered, 0);
+        EXPECT_EQ(node.entered, 0);
         node.later->answer_soon();
         const Outcome again = node->call("act", {}, with_key("k"));
         EXPECT_EQ(again.state(), State::succeeded);
-        EXPECT_EQ(entered, 1);
+        EXPECT_EQ(node.entered, 1);
     }
 }
 
 TEST(LaterLedger, WhoWaitsIsStoppedLikeWhoDoesNot) {
-    Held node;
+    HeldAct node;
     Stop stop(Stop::How::cancel);
-    std::atomic<int> entered{0};
-    ASSERT_TRUE(node->tools().add(counting_tool("act", entered)));
     auto call = node.call_on_another_thread("act", stop.context(""));
     node.later->wait_until_open(1);
     stop(node);
@@ -323,15 +324,13 @@ TEST(LaterLedger, WhoWaitsIsStoppedLikeWhoDoesNot) {
     const Outcome outcome = call.get();
     EXPECT_EQ(outcome.state(), State::cancelled);
     EXPECT_TRUE(outcome.safe_new_key());
-    EXPECT_EQ(entered, 0);
+    EXPECT_EQ(node.entered, 0);
 }
 
 TEST(LaterLedger, WhatIsStoppedWhileItsKeyIsLookedUpIsNotClaimed) {
     for (const auto how : kBoth) {
-        Held node;
+        HeldAct node;
         Stop stop(how);
-        std::atomic<int> entered{0};
-        ASSERT_TRUE(node->tools().add(counting_tool("act", entered)));
         const Ended call = node.begin("act", stop.context("k"));
         node.later->wait_until_open(1);
         stop(node);
@@ -376,10 +375,8 @@ TEST(LaterLedger, WhatIsStoppedBeforeItsNextAttemptEndsAsTheLastOneDid) {
 
 TEST(LaterLedger, WhatHasHappenedIsToldEvenIfItIsStoppedWhileThatIsWritten) {
     for (const auto how : kBoth) {
-        Held node;
+        HeldAct node;
         Stop stop(how);
-        std::atomic<int> entered{0};
-        ASSERT_TRUE(node->tools().add(counting_tool("act", entered)));
         const Ended call = node.begin("act", stop.context("k"));
         node.answer("peek");
         node.answer("claim");
@@ -543,17 +540,12 @@ TEST(LaterLedger, AnEventThatIsWrittenWithTheNextBatchIsToldWithoutANumber) {
 }
 
 TEST(LaterLedger, ALateAnswerIsToldWhenItIsOnTheRecord) {
-    Held node;
-    auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add(slow));
-    const Ended call = node.begin("slow", with_key("k"));
-    node.answer("peek");
-    node.answer("claim");
+    HeldSlow node;
     node.timers->advance(31s);
     node.answer("settle");
-    ASSERT_TRUE(*call);
-    EXPECT_EQ((*call)->state(), State::unknown);
-    body->take()->finish(ToolResult(Value("after all")));
+    ASSERT_TRUE(*node.call);
+    EXPECT_EQ((*node.call)->state(), State::unknown);
+    node.body->take()->finish(ToolResult(Value("after all")));
     EXPECT_THAT(node.recorder->audit_types(), Not(Contains("tool_call.resolved")));
     node.answer("settle");
     EXPECT_EQ(node.recorder->audit().back().type, "tool_call.resolved");
@@ -586,9 +578,7 @@ TEST(LaterLedger, TheEndOfACallThatWasTakenOverIsToldWhenItIsOnTheRecord) {
 // The end of the runtime
 
 TEST(LaterLedger, TheRuntimeWaitsForWhatTheLedgerHasNotAnswered) {
-    Held node;
-    std::atomic<int> entered{0};
-    ASSERT_TRUE(node->tools().add(counting_tool("act", entered)));
+    HeldAct node;
     const Ended call = node.begin("act", with_key("k"));
     node.answer("peek");
     node.later->wait_until_open(1);
@@ -604,26 +594,21 @@ TEST(LaterLedger, TheRuntimeWaitsForWhatTheLedgerHasNotAnswered) {
     ASSERT_TRUE(*call);
     EXPECT_EQ((*call)->state(), State::cancelled);
     EXPECT_TRUE((*call)->safe_new_key());
-    EXPECT_EQ(entered, 0);
+    EXPECT_EQ(node.entered, 0);
     EXPECT_TRUE(core.expired());
     EXPECT_TRUE(must(node.ledger->list({})).empty());
 }
 
 TEST(LaterLedger, WhatRunsWhenTheRuntimeEndsIsCalledOffAndOnTheRecord) {
-    Held node;
-    auto [slow, body] = deferred("slow");
-    ASSERT_TRUE(node->tools().add(slow));
-    const Ended call = node.begin("slow", with_key("k"));
-    node.answer("peek");
-    node.answer("claim");
-    const auto attempt = body->take();
+    HeldSlow node;
+    const auto attempt = node.body->take();
     auto gone = std::async(std::launch::async, [&] { node.runtime.reset(); });
     node.later->wait_until_open(1);
     EXPECT_NE(gone.wait_for(0s), std::future_status::ready);
     node.later->answer_one();
     gone.wait();
-    ASSERT_TRUE(*call);
-    EXPECT_EQ((*call)->state(), State::unknown);
+    ASSERT_TRUE(*node.call);
+    EXPECT_EQ((*node.call)->state(), State::unknown);
     EXPECT_EQ(must(node.ledger->list(ledger::CallState::unknown)).size(), 1u);
 }
 

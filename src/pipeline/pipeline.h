@@ -11,8 +11,8 @@
 //    9 shape       the result: schema, secrets masked, size
 //   10 settle      the outcome on the record, and everybody is notified
 //
-// A stage says next, pending, asked or end. After `end`, shape is left out and settle ends the call; nothing
-// else does.
+// A stage says next, pending, awaits_reply or end. After `end`, shape is left out and settle ends the call;
+// nothing else does.
 #pragma once
 
 #include <array>

@@ -38,7 +38,6 @@ struct WorkerPool::State {
     // Threads that neither wait, nor are abandoned, nor have left.
     std::size_t counting CALLGATE_GUARDED_BY(mutex) = 0;
     std::size_t abandoned_now CALLGATE_GUARDED_BY(mutex) = 0;
-    std::uint64_t abandoned CALLGATE_GUARDED_BY(mutex) = 0;
     bool closing CALLGATE_GUARDED_BY(mutex) = false;
 
     bool may_grow() const CALLGATE_REQUIRES(mutex) {
@@ -209,7 +208,6 @@ bool WorkerPool::abandon(const std::shared_ptr<PoolTask>& task) {
         const bool before = State::counts(*worker);
         worker->abandoned = true;
         state_->count(*worker, before);
-        ++state_->abandoned;
         ++state_->abandoned_now;
         State::grow(state_);
         return true;
@@ -241,7 +239,6 @@ void WorkerPool::Waiting::mark(bool waiting) {
 WorkerPool::Counts WorkerPool::counts() const {
     const base::MutexLock lock(state_->mutex);
     Counts counts;
-    counts.abandoned = state_->abandoned;
     counts.abandoned_now = state_->abandoned_now;
     counts.threads = state_->workers.size();
     counts.queued = state_->queue.size();

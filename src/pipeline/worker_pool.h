@@ -54,7 +54,6 @@ public:
         Options() {}
     };
     struct Counts {
-        std::uint64_t abandoned = 0;  ///< ever
         std::uint64_t abandoned_now = 0;
         std::size_t threads = 0;
         std::size_t queued = 0;

@@ -144,7 +144,7 @@ Result<CompiledRule> compile_rule(const Rule& rule) {
     }
     if (rule.effects.empty()) made.effects = 0xFF;
     if (rule.when) {
-        CALLGATE_TRY_ASSIGN(made.when, ResolvedWindow::resolve(*rule.when));
+        CALLGATE_TRY_ASSIGN(made.when, CompiledWindow::compile(*rule.when));
     }
     if (rule.arguments) {
         CALLGATE_TRY_ASSIGN(made.arguments, schema::Schema::compile(*rule.arguments));
@@ -261,12 +261,12 @@ Result<void> Compiled::compile_rest() {
                                                           config_.quiet_hours.size(), kMostWindows)));
     }
     for (const TimeWindow& window : config_.quiet_hours) {
-        auto resolved = ResolvedWindow::resolve(window);
-        if (!resolved) {
-            resolved.error().message = "Quiet hours: " + resolved.error().message;
-            return tl::unexpected(std::move(resolved.error()));
+        auto compiled = CompiledWindow::compile(window);
+        if (!compiled) {
+            compiled.error().message = "Quiet hours: " + compiled.error().message;
+            return tl::unexpected(std::move(compiled.error()));
         }
-        quiet_hours_.push_back(*resolved);
+        quiet_hours_.push_back(*compiled);
     }
     auto secret = compile_globs(config_.secret_scopes, "secret_scopes");
     if (!secret) {
@@ -320,7 +320,7 @@ Result<void> Compiled::compile_rest() {
 
 bool Compiled::in_quiet_hours(base::WallTime now) const {
     return std::ranges::any_of(quiet_hours_,
-                               [&](const ResolvedWindow& window) { return window.contains(now); });
+                               [&](const CompiledWindow& window) { return window.contains(now); });
 }
 
 bool Compiled::secret(std::string_view scope) const noexcept {

@@ -39,7 +39,7 @@ struct CompiledRule {
     Risk at_least = Risk::low;
     Risk at_most = Risk::critical;
     std::uint8_t effects = 0;  ///< bit n: EffectClass n
-    std::optional<ResolvedWindow> when;
+    std::optional<CompiledWindow> when;
     std::optional<schema::Schema> arguments;
     std::optional<Predicate> predicate;
     /// What stands for it where it decided: its id, with the name and version of its predicate.
@@ -84,7 +84,7 @@ private:
     std::uint64_t revision_ = 0;
     std::vector<CompiledRule> raising_;
     std::vector<CompiledRule> deciding_;
-    std::vector<ResolvedWindow> quiet_hours_;
+    std::vector<CompiledWindow> quiet_hours_;
     std::vector<Glob> secret_scopes_;
     std::vector<std::string> destructive_;  // lower case
     // Bit n: some word begins (ends) with letter n; bit 26: with something else. Most names need no more than

@@ -35,7 +35,7 @@ const date::time_zone* find_zone(const std::string& name) {
 
 }  // namespace
 
-Result<ResolvedWindow> ResolvedWindow::resolve(const TimeWindow& window) {
+Result<CompiledWindow> CompiledWindow::compile(const TimeWindow& window) {
     if (window.from.count() < 0 || window.from.count() >= kMinutesOfDay || window.until.count() < 0 ||
         window.until.count() > kMinutesOfDay) {
         return bad_window(fmt::format(
@@ -46,7 +46,7 @@ Result<ResolvedWindow> ResolvedWindow::resolve(const TimeWindow& window) {
         return bad_window(
             "The window begins and ends at the same time; for a whole day give 00:00 until 24:00.");
     }
-    ResolvedWindow made;
+    CompiledWindow made;
     made.from_ = static_cast<std::int32_t>(window.from.count());
     made.until_ = static_cast<std::int32_t>(window.until.count());
     for (const int day : window.weekdays) {
@@ -76,7 +76,7 @@ Result<ResolvedWindow> ResolvedWindow::resolve(const TimeWindow& window) {
     return made;
 }
 
-bool ResolvedWindow::contains(base::WallTime now) const {
+bool CompiledWindow::contains(base::WallTime now) const {
     using std::chrono::floor;
     std::chrono::seconds since_epoch = floor<std::chrono::seconds>(now).time_since_epoch();
     if (zone_ != nullptr) since_epoch += zone_->get_info(date::sys_seconds(since_epoch)).offset;

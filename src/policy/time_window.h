@@ -1,4 +1,4 @@
-// A TimeWindow with its zone looked up: is this moment inside?
+// A TimeWindow, checked and with its zone looked up: is this moment inside?
 //
 // The answer follows the wall clock of the zone, so a window from 22:00 to 07:00 is an hour shorter or longer
 // in the night the clocks change. `from` belongs to the window, `until` does not. Where the window spans
@@ -20,15 +20,15 @@ class time_zone;  // NOLINT(readability-identifier-naming): theirs
 
 namespace callgate::policy {
 
-class ResolvedWindow {
+class CompiledWindow {
 public:
     /// config_error {reason: bad_window | unknown_zone | no_zone_database}.
-    static Result<ResolvedWindow> resolve(const TimeWindow& window);
+    static Result<CompiledWindow> compile(const TimeWindow& window);
 
     bool contains(base::WallTime now) const;
 
 private:
-    ResolvedWindow() = default;
+    CompiledWindow() = default;
 
     const date::time_zone* zone_ = nullptr;  // null: UTC
     std::int32_t from_ = 0;                  // minutes of the day

@@ -18,15 +18,15 @@ base::WallTime utc(int year, unsigned month, unsigned day, std::chrono::minutes 
     return sys_days{std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day)} + at;
 }
 
-ResolvedWindow window(std::chrono::minutes from, std::chrono::minutes until, std::string zone = "UTC",
+CompiledWindow window(std::chrono::minutes from, std::chrono::minutes until, std::string zone = "UTC",
                       std::vector<int> weekdays = {}) {
     TimeWindow made(from, until, std::move(zone));
     made.weekdays = std::move(weekdays);
-    return ResolvedWindow::resolve(made).value();
+    return CompiledWindow::compile(made).value();
 }
 
 std::string refusal(const TimeWindow& bad) {
-    const auto made = ResolvedWindow::resolve(bad);
+    const auto made = CompiledWindow::compile(bad);
     if (made) return "accepted";
     EXPECT_EQ(made.error().code, ErrorCode::config_error);
     return reason_of(made.error()) + ": " + made.error().message;

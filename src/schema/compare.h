@@ -6,11 +6,11 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "json/whole_number.h"
 #include "schema/instance.h"
 #include "schema/number.h"
 #include "schema/run.h"
@@ -92,13 +92,10 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) noexce
 inline std::uint64_t hash_number(const Number& number, std::uint64_t seed) noexcept {
     if (number.kind == Number::Kind::int64) return mix(seed + 1, static_cast<std::uint64_t>(number.i));
     if (number.kind == Number::Kind::uint64) return mix(seed + 1, number.u);
-    const double d = number.d;
-    if (std::trunc(d) == d && d >= -9223372036854775808.0 && d < 18446744073709551616.0) {
-        const auto bits =
-            d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d)) : static_cast<std::uint64_t>(d);
-        return mix(seed + 1, bits);
-    }
-    return mix(seed + 2, std::bit_cast<std::uint64_t>(d));
+    if (const auto whole = json::whole_of<std::int64_t>(number.d))
+        return mix(seed + 1, static_cast<std::uint64_t>(*whole));
+    if (const auto whole = json::whole_of<std::uint64_t>(number.d)) return mix(seed + 1, *whole);
+    return mix(seed + 2, std::bit_cast<std::uint64_t>(number.d));
 }
 
 template <class Node>

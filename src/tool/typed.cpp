@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "json/whole_number.h"
 
 namespace callgate {
 namespace typed {
@@ -23,6 +26,20 @@ std::string_view type_name(const Value& value) {
         case boost::json::kind::object: return "object";
     }
     return "null";
+}
+
+template <class Integer>
+bool whole_number_of(const Value& value, Integer& out) noexcept {
+    std::optional<Integer> whole;
+    if (const auto* i = value.if_int64()) {
+        if (std::in_range<Integer>(*i)) whole = static_cast<Integer>(*i);
+    } else if (const auto* u = value.if_uint64()) {
+        if (std::in_range<Integer>(*u)) whole = static_cast<Integer>(*u);
+    } else if (const auto* d = value.if_double()) {
+        whole = json::whole_of<Integer>(*d);
+    }
+    if (whole) out = *whole;
+    return whole.has_value();
 }
 
 }  // namespace
@@ -235,35 +252,11 @@ Value any_of_schema(Array alternatives) {
 }
 
 bool whole_number(const Value& value, std::int64_t& out) noexcept {
-    if (const auto* i = value.if_int64()) {
-        out = *i;
-        return true;
-    }
-    if (const auto* u = value.if_uint64()) {
-        out = static_cast<std::int64_t>(*u);
-        return std::in_range<std::int64_t>(*u);
-    }
-    constexpr double kLimit = 9223372036854775808.0;  // 2^63
-    const double* const d = value.if_double();
-    if (d == nullptr || !(*d >= -kLimit && *d < kLimit) || std::trunc(*d) != *d) return false;
-    out = static_cast<std::int64_t>(*d);
-    return true;
+    return whole_number_of(value, out);
 }
 
 bool whole_number(const Value& value, std::uint64_t& out) noexcept {
-    if (const auto* i = value.if_int64()) {
-        out = static_cast<std::uint64_t>(*i);
-        return *i >= 0;
-    }
-    if (const auto* u = value.if_uint64()) {
-        out = *u;
-        return true;
-    }
-    constexpr double kLimit = 18446744073709551616.0;  // 2^64
-    const double* const d = value.if_double();
-    if (d == nullptr || !(*d >= 0 && *d < kLimit) || std::trunc(*d) != *d) return false;
-    out = static_cast<std::uint64_t>(*d);
-    return true;
+    return whole_number_of(value, out);
 }
 
 bool real_number(const Value& value, double& out) noexcept {

@@ -1,5 +1,5 @@
 // A whole audit log in memory, as an attacker has it before him: every record can be changed, the hashes made
-// anew, and, who has the keys, the checkpoints too.
+// again, and, who has the keys, the checkpoints too.
 //
 // Logs are made by the real chain, with everything that a log can have: payloads, erased ones, calls without
 // an end, restarts, clocks that go back, keys that change, odd texts.

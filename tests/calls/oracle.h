@@ -1,4 +1,4 @@
-// What really happened in a script, beside what was told about it, and the rules that both must keep.
+// What really happened in a script, beside what was reported of it, and the rules that both must keep.
 //
 // The tools' bodies report each entry and what came of it; the script reports how its calls ended; as an
 // observer it hears what everybody else hears. The first rule that does not hold is kept as `violation()`.

@@ -47,7 +47,7 @@ std::optional<Approval> Script::any_approval() {
 void Script::decide_approval() {
     const auto approval = any_approval();
     if (!approval) return begin_call();
-    Approvals& desk = any_node().runtime->approvals();
+    Approvals& approvals = any_node().runtime->approvals();
     const std::string who = dice.of({"olga", "paul", "ann", "bob"});
     const std::size_t what = dice.weighted({75, 8, 10, 7});
     static constexpr std::string_view kWhat[] = {"approve", "deny", "revoke", "approve edited"};
@@ -55,14 +55,15 @@ void Script::decide_approval() {
     Result<Approval> decided;
     switch (what) {
         case 0:
-            decided = desk.approve(approval->id, who, dice.of({Assurance::a1, Assurance::a2, Assurance::a2}));
+            decided =
+                approvals.approve(approval->id, who, dice.of({Assurance::a1, Assurance::a2, Assurance::a2}));
             break;
-        case 1: decided = desk.deny(approval->id, who, "no"); break;
-        case 2: decided = desk.revoke(approval->id, who); break;
+        case 1: decided = approvals.deny(approval->id, who, "no"); break;
+        case 2: decided = approvals.revoke(approval->id, who); break;
         default: {
             Object args = approval->arguments.is_object() ? approval->arguments.get_object() : Object();
             args["n"] = 9;
-            (void)desk.approve_edited(approval->id, args, who);
+            (void)approvals.approve_edited(approval->id, args, who);
             return;
         }
     }

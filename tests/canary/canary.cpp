@@ -1,7 +1,7 @@
 // A known secret, used by tools, is looked for afterwards wherever it could have been left.
 //
 // A host in a process of its own keeps the secret in an encrypted file and has a durable ledger, a log, an
-// observer that writes down everything it is told, and exports of the audit. One tool uses the secret as it
+// observer that writes down every event, and exports of the audit. One tool uses the secret as it
 // should; others put it, in many encodings, into results, errors, exceptions, progress, previews and partial
 // results. First the scan must find the value while a call runs; afterwards it must find it nowhere: not in
 // the ledger's file or its log, not in logs, events, exports, outcomes or error texts, not in what a core
@@ -77,7 +77,7 @@ void must(const Result<void>& result) {
     if (!result) give_up(result.error().message);
 }
 
-/// Writes down all it is told.
+/// Writes down every event.
 class Diary final : public Observer {
 public:
     explicit Diary(const std::string& path) : out_(path, std::ios::binary) {}
@@ -150,7 +150,7 @@ public:
         }
         ask(*runtime);
         export_audit(*runtime);
-        to_.say();  // 3: everything has been told
+        to_.say();  // 3: every event has been delivered
         from_.hear();
         runtime.reset();
         to_.say();  // 4: closed
@@ -233,7 +233,7 @@ private:
         write_down(runtime.resume(asked.call_id(), context));
     }
 
-    /// What the caller is told.
+    /// What the caller learns.
     void write_down(const Outcome& outcome) {
         diary_->put(fmt::format("{} {}", outcome.tool(), to_string(outcome.state())));
         diary_->put(outcome.text());
@@ -313,7 +313,7 @@ int main() {
         Host(directory, to_us, to_host).run(std::move(told));
         std::_Exit(0);
     }
-    // Made after the fork, so that the host has nothing of it but what it is told. With characters that every
+    // Made after the fork, so that the host has only what it is handed. With characters that every
     // encoding changes; nobody else in the machine has it.
     base::SystemRng rng;
     std::string value = "cnry\"/+&";

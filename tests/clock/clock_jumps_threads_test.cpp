@@ -136,7 +136,7 @@ protected:
     }
 
     /// A call whose key may be known: it succeeds or is replayed, and nothing else. With so many at once one
-    /// may be told that another runs.
+    /// may learn that another runs.
     void expect_answered(std::string_view tool, const std::string& key) {
         const Outcome outcome = call(tool, key);
         if (outcome.error() != nullptr && outcome.error()->code == ErrorCode::in_progress) return;

@@ -1,5 +1,5 @@
-// The judge: opens what a workload left behind, without faults, and holds it against what was told and what
-// happened.
+// The judge: opens what a workload left behind, without faults, and holds it against what was answered and
+// what happened.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The workload: everything that a host does with a durable ledger, in one process, passing every failpoint.
 //
 // It goes on after whatever fails: a ledger that has stopped is opened again, one that has no room is waited
-// for. What its callers are told, and the effects of its tools, are written to two plain files line by line,
+// for. What its callers learn, and the effects of its tools, are written to two plain files line by line,
 // so that they are known whoever dies.
 #pragma once
 

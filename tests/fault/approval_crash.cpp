@@ -4,8 +4,8 @@
 //     approval_crash [--kills N] [--seed S] [--directory DIR]
 //
 // The worker asks, decides and executes on several threads: orders that need a person's yes, people who give
-// it, callers who come back. What each was told and every effect is a message to the oracle. Afterwards no
-// approval that somebody was told of may be lost, no vote, none may be used twice, and nothing may have
+// it, callers who come back. What each learned and every effect is a message to the oracle. Afterwards no
+// approval that somebody was notified of may be lost, no vote, none may be used twice, and nothing may have
 // happened without one. The last line is the RESULT; exit code 0 if all held, 1 if not, 2 for bad arguments,
 // 77 where the build has no failpoints.
 #include <atomic>
@@ -250,9 +250,9 @@ Found judge(const std::string& directory, const std::vector<Record>& records) {
         const std::string id = base::Uuid{record.call_id}.to_string();
         const auto known = approvals.find(id);
         if (known == approvals.end()) {
-            wrong(found.lost, "Approval " + id + " was told of, and is gone.");
+            wrong(found.lost, "Approval " + id + " was reported, and is gone.");
         } else if (what == Reported::voted && known->second.votes.empty()) {
-            wrong(found.lost, "A vote on approval " + id + " was told of, and is gone.");
+            wrong(found.lost, "A vote on approval " + id + " was reported, and is gone.");
         }
     }
     for (const auto& [call, approval] : used_by) {
@@ -314,7 +314,7 @@ bool read_options(int argc, char** argv, Options& options) {
     return argc % 2 == 1 && options.kills > 0;
 }
 
-/// Where a worker may be told to die by itself.
+/// Where a worker may be asked to die by itself.
 constexpr const char* kPlaces[] = {
     "ledger.before_approval_open", "ledger.after_approval_open", "ledger.before_vote",  "ledger.after_vote",
     "ledger.before_approval_use",  "ledger.after_approval_use",  "ledger.before_claim", "ledger.after_claim",

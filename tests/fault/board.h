@@ -34,7 +34,7 @@ inline std::string name_of(std::uint64_t key) {
 struct Record {
     enum class Kind : std::uint32_t {
         effect,  ///< this is the effect: with this message it has happened
-        told     ///< what a caller was told
+        told     ///< what a caller learned
     };
     Kind kind = Kind::effect;
     std::uint32_t state = 0;  ///< told: as State
@@ -67,7 +67,7 @@ struct Verdict {
     std::uint64_t keys = 0;
     std::uint64_t effects = 0;
     std::uint64_t doubled = 0;       ///< keys whose effect happened more often than it may
-    std::uint64_t lost = 0;          ///< keys whose record is not what a caller was told, or what happened
+    std::uint64_t lost = 0;          ///< keys whose record is not what a caller learned, or what happened
     std::uint64_t orphans = 0;       ///< effects without a dispatched attempt on the record
     std::uint64_t stuck = 0;         ///< calls that run, and nobody runs them
     std::uint64_t chain_breaks = 0;  ///< audits that do not verify

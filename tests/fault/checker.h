@@ -8,7 +8,7 @@
 
 namespace callgate::fault {
 
-/// In a process of its own. The verdict is on the board; the first thing wrong is told on stdout. `records`
+/// In a process of its own. The verdict is on the board; the first thing wrong is printed. `records`
 /// is what the oracle wrote, `exported` where the audit goes as lines of JSON ("" nowhere).
 [[noreturn]] void run_checker(const std::string& directory, const std::string& records,
                               const std::string& exported, Board& board);

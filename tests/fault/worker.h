@@ -3,7 +3,7 @@
 //
 // Five tools, one per effect class. Their effect is one message to the oracle. Now and then a tool refuses,
 // fails, or loses its answer, with or without the effect. Threads take keys from a small window, so that they
-// meet under the same keys; what callers are told is told to the oracle, too.
+// meet under the same keys; what callers learn goes to the oracle, too.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What really happened in a host, beside what was told about it: the oracle's memory, outside the runtime.
+// What really happened in a host, beside what was reported of it: the oracle's memory, outside the runtime.
 //
 // Bodies report each entry and what came of it; callers report what they asked for and how it ended;
 // observers report what they heard. judge.h holds all of it against the promises. The first violations are

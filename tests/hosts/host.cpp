@@ -242,7 +242,7 @@ void Host::begin_shutdown() {
 }
 
 // A call may begin a little after its caller looked at the clock: time goes on, but nothing that stands still
-// is let go.
+// is released.
 void Host::wait_for_overdue() {
     const auto since = std::chrono::steady_clock::now();
     while (const auto late = board.overdue(clock->monotonic_now())) {

@@ -2,8 +2,8 @@
 //
 // Several threads call (callers.h), the tools of every kind misbehave (tools.h), callbacks and observers too
 // (watchers.h), and at some moment the runtime may end. Time is the host's own: each step moves the clock and
-// lets go of what stood still for long enough. After each step, every call whose time is over must have ended
-// although strangers still stand still. At the end all is let go, the keys are tried again, and judge.h
+// releases what stood still for long enough. After each step, every call whose time is over must have ended
+// although strangers still stand still. At the end all is released, the keys are tried again, and judge.h
 // judges.
 //
 // Threads: play() from one; everything else from any.

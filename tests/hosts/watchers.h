@@ -21,7 +21,7 @@ private:
     Host& host_;
 };
 
-/// What the caller is told at the end: on the board, and then it misbehaves.
+/// What the caller learns at the end: on the board, and then it misbehaves.
 std::function<void(Outcome)> done_of(Host& host, Ticket ticket);
 /// The same on the host's own thread, where what it throws is the host's affair.
 std::function<void(Outcome)> awaited_by(Host& host, Ticket ticket);

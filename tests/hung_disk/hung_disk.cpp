@@ -2,10 +2,10 @@
 //
 //     hung_disk [--hang-ms 20000] [--callers 64] [--hung-after-ms 2000]
 //
-// Every caller makes one operation after the other, each with a key, and believes what it is told: where the
-// outcome is not known it asks again with the same key, and it takes a new key only where that is called
+// Every caller makes one operation after the other, each with a key, and believes what it is answered: where
+// the outcome is not known it asks again with the same key, and it takes a new key only where that is called
 // safe. Each operation's effect is counted by the tool itself. The operators look at the ledger all the time.
-// At the end the ledger is opened again, and what it has is held against what was told.
+// At the end the ledger is opened again, and what it has is held against what was answered.
 //
 //     RESULT late_answers_ms_p99=… ping_ms=… refused_clean=… double=0 lost=0 rss_growth_mb=…
 //

@@ -154,7 +154,7 @@ void print_head(std::string_view what) {
     fmt::print("{:<18} {:>9} {:>10} {:>6} {:>7} {:>8}\n", what, "states", "moves", "depth", "stuck", "time");
 }
 
-/// A control must be found; how, is told.
+/// A control must be found; how, is printed.
 bool found(std::string_view name, const Settings& settings, const Options& options) {
     Seen ignored;
     const Explored explored = explore(settings, options.max_states, ignored);

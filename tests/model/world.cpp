@@ -282,7 +282,7 @@ bool World::send(std::size_t n, std::size_t k) {
     return true;
 }
 
-/// C4 for whom it is told that it ended; where it goes on, the node goes on with it.
+/// C4 for the attempt that is reported to have ended; where it goes on, the node goes on with it.
 void World::report(std::size_t n, std::size_t k, const Belief& belief, AttemptEnd end, bool last,
                    bool goes_on) {
     Key& key = keys_[k];

@@ -7,10 +7,10 @@
 // by both, and what a procedure says it did by what it stored and recorded.
 //
 // Numbers that only grow (epochs, attempts, rows under a key) are kept relative to the newest, because the
-// rules only compare them: so the world is finite although calls are retried, taken over and begun anew
+// rules only compare them: so the world is finite although calls are retried, taken over and begun again
 // without end.
 //
-// Threads: plain values and pure functions, but for the guards (base/guard.h).
+// Threads: plain values and pure functions, except the guards (base/guard.h).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The power goes again and again, and what was told is held against what is left. README.md tells what the
-// counts mean.
+// The power goes again and again, and what was answered is held against what is left. README.md tells what
+// the counts mean.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -58,7 +58,7 @@ private:
     std::binary_semaphore woken_{0};
 };
 
-/// One life of a host: what it is told goes on the board at once.
+/// One life of a host: what it learns goes on the board at once.
 class Host {
 public:
     Host(Board& board, std::shared_ptr<ledger::SqliteLedger> opened, std::uint64_t seed)
@@ -82,7 +82,7 @@ public:
             if (rng_.below(3) == 0) read();
         }
     }
-    /// Every key has an end that somebody can be told.
+    /// Every key has an end that somebody can learn.
     void finish() {
         for (std::size_t key = 0; key < kKeys; ++key) {
             auto call = claim(key);
@@ -253,7 +253,7 @@ void run_ledger(std::uint64_t deaths, std::uint64_t seed, bool honest, Counts& c
         for (std::uint64_t death = 0; death < deaths; ++death) {
             run_child(home.path(), board,
                       {rng.below(~std::uint64_t{0}), 1 + rng.below(kLongestLife), honest, false});
-            // It is not for the disk; SQLite makes it anew.
+            // It is not for the disk; SQLite makes it again.
             std::error_code ignored;
             if (rng.below(2) == 0) std::filesystem::remove(home.file("led/ledger.db-shm"), ignored);
             ++counts.deaths;

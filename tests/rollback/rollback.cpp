@@ -102,7 +102,7 @@ public:
         fs::copy(dir_.file(kept) + "/marks", marks());
         fs::permissions(marks(), fs::perms::owner_all);
     }
-    /// As the killed process left everything; a directory that was made anew counts as the old one.
+    /// As the killed process left everything; a directory that was made again counts as the old one.
     void set_scene() const { put_all_back("late"); }
 
     static Tool tool(std::function<void(const std::string&)> effect) {

@@ -297,8 +297,8 @@ TEST(S3, R6_TheContextBringsEverythingAToolMayKnow) {
 
 // ---- the flow
 
-// Notes what is told, and when.
-class Order final : public Observer {
+// Notes what is reported, and when.
+class EventSequence final : public Observer {
 public:
     void on_audit(const AuditEvent& event) override { said.emplace_back(event.type); }
     std::vector<std::string> said;
@@ -309,8 +309,8 @@ void expect_audited_then_thrown(const std::function<void(Runtime&)>& prepare, Ca
                                 Context context, const std::string& event) {
     TestRuntime node;
     prepare(*node.runtime);
-    auto order = std::make_shared<Order>();
-    node->observe(order);
+    auto sequence = std::make_shared<EventSequence>();
+    node->observe(sequence);
     context.trace_id = "the-trace";
     bool on_record = false;
     try {
@@ -318,11 +318,11 @@ void expect_audited_then_thrown(const std::function<void(Runtime&)>& prepare, Ca
     } catch (const Exception& error) {
         const auto record = must(node->audit("the-trace"));
         on_record = record.size() == 1 && record[0].type == event && record[0].trace_id == "the-trace";
-        order->said.emplace_back("thrown");
+        sequence->said.emplace_back("thrown");
         EXPECT_NE(error.outcome().error(), nullptr);
     }
     EXPECT_TRUE(on_record) << event;
-    EXPECT_THAT(order->said, ElementsAre(event, "thrown"));
+    EXPECT_THAT(sequence->said, ElementsAre(event, "thrown"));
 }
 
 TEST(S3, R7_EveryStepThatFailsIsAuditedBeforeItRaises) {  // U-2, V89
@@ -355,7 +355,7 @@ TEST(S3, R7_EveryStepThatFailsIsAuditedBeforeItRaises) {  // U-2, V89
 }
 
 TEST(S3, R7_TheStepsAreInTheirOrder) {
-    // A call with everything wrong is told the first thing; mended, the next one.
+    // A call with everything wrong learns the first thing; mended, the next one.
     TestRuntime node;
     int runs = 0;
     Tool tool = counting("t", runs).scopes({"admin"}).risk(Risk::high);

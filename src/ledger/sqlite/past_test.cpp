@@ -1,6 +1,7 @@
 // The past cannot come back unseen: an older ledger, a cut log, a copy, a missing mark.
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -30,6 +31,18 @@ struct Home : DurableLedger {
     void run_once(std::uint64_t call) {
         ASSERT_FALSE(claim(call, key(call)).error);
         ASSERT_FALSE(settle(call).error);
+    }
+    /// A run of its owner, with these calls.
+    void run(std::initializer_list<std::uint64_t> calls) {
+        ASSERT_EQ(opens(), "");
+        for (const std::uint64_t call : calls) run_once(call);
+        close();
+    }
+    /// It runs once more, with these calls; then its files, not its mark, are what was kept as "before" that.
+    void run_and_put_back(std::initializer_list<std::uint64_t> calls) {
+        keep("before");
+        run(calls);
+        put_back("before");
     }
     static std::string key(std::uint64_t call) { return "k" + std::to_string(call); }
     std::string file(const std::string& name) const { return directory + "/" + name; }
@@ -89,14 +102,8 @@ INSTANTIATE_TEST_SUITE_P(Ledger, ThePast, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "Anchored" : "Marked"; });
 
 TEST_P(ThePast, ARestoredBackupIsRefusedAndNothingOfItRuns) {
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
-    home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(2);
-    home.close();
-    home.put_back("monday");
+    home.run({1});
+    home.run_and_put_back({2});
     const auto refused = home.open(false);
     ASSERT_EQ(reason_of(refused), "rolled_back");
     EXPECT_EQ(refused->code, ErrorCode::ledger_unavailable);
@@ -105,13 +112,9 @@ TEST_P(ThePast, ARestoredBackupIsRefusedAndNothingOfItRuns) {
 }
 
 TEST_P(ThePast, AnotherPastOfTheSameLengthIsRefusedToo) {
-    ASSERT_EQ(home.opens(), "");
-    home.close();
+    home.run({});
     home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.run_once(2);
-    home.close();
+    home.run({1, 2});
     home.keep("now");
     // The same ledger went another way from Monday on, and comes back where the first one was.
     home.put_back("monday");
@@ -125,9 +128,7 @@ TEST_P(ThePast, AnotherPastOfTheSameLengthIsRefusedToo) {
 
 // What was archived can no longer be compared with a mark or an anchor that is behind it.
 TEST_P(ThePast, AnotherPastIsRefusedThoughItHasArchivedItsBeginning) {
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     home.keep("monday");
     ASSERT_EQ(home.opens(), "");
     for (std::uint64_t call = 2; call <= 140; ++call) home.run_once(call);  // more than a whole tile of 256
@@ -140,8 +141,7 @@ TEST_P(ThePast, AnotherPastIsRefusedThoughItHasArchivedItsBeginning) {
 
     home.put_back("monday");
     ASSERT_TRUE(home.restore());
-    ASSERT_EQ(home.opens(), "");
-    home.close();
+    home.run({});
     home.put_back("tuesday");
     EXPECT_EQ(home.opens(), "rolled_back");
     if (!GetParam()) return;
@@ -217,9 +217,7 @@ TEST_P(ThePast, AMarkThatLostItsLastWritesInAPowerCutIsBehindAndThatIsFine) {
 }
 
 TEST_P(ThePast, ACopyOfTheDirectoryIsAnotherAndIsRefusedAsMoved) {
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     // Kept, so that no other directory gets its number.
     fs::rename(home.directory, home.scratch.file("first"));
     fs::copy(home.scratch.file("first"), home.directory, fs::copy_options::recursive);
@@ -238,9 +236,7 @@ TEST_P(ThePast, ACopyOfTheDirectoryIsAnotherAndIsRefusedAsMoved) {
 }
 
 TEST_P(ThePast, WithoutItsMarkItIsRefusedAsMoved) {
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     fs::remove_all(home.marks());
     EXPECT_EQ(home.opens(), "moved");
     RestoreRequest order;
@@ -313,13 +309,8 @@ TEST_P(ThePast, AfterARestoreNoKeyRunsTwice) {
 }
 
 TEST_P(ThePast, NewKeysAreLetInByAnOperatorWhoSaysWhyOrWhenEveryKeyIsForgotten) {
-    ASSERT_EQ(home.opens(), "");
-    home.close();
-    home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
-    home.put_back("monday");
+    home.run({});
+    home.run_and_put_back({1});
     ASSERT_TRUE(home.restore());
     EXPECT_EQ(reason_of(home.restore().error()), "nothing_to_restore");
     ASSERT_EQ(home.opens(), "");
@@ -343,9 +334,7 @@ TEST_P(ThePast, NewKeysAreLetInByAnOperatorWhoSaysWhyOrWhenEveryKeyIsForgotten) 
 }
 
 TEST_P(ThePast, CallsOfTheGapThatAnExportHasStayUnknownThoughNewKeysAreLetIn) {
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     home.keep("monday");
     ASSERT_EQ(home.opens(), "");
     ClaimRequest sent = home.request(2, "k2");
@@ -389,13 +378,8 @@ TEST_P(ThePast, CallsOfTheGapThatAnExportHasStayUnknownThoughNewKeysAreLetIn) {
 
 TEST(TheGap, EndedByAHandInTheFileIsFoundByTheCheck) {
     Home home;
-    ASSERT_EQ(home.opens(), "");
-    home.close();
-    home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
-    home.put_back("monday");
+    home.run({});
+    home.run_and_put_back({1});
     ASSERT_TRUE(home.restore());
     ASSERT_EQ(home.opens(), "");
     EXPECT_EQ(faults_of(*home.ledger), "");
@@ -419,15 +403,9 @@ TEST(TheMark, WhoTakesItAwayCannotSayThatThereWasNone) {
 
 TEST(TheMark, WhoNamesAnotherDirectoryForItIsFoundByWhoPassesBy) {
     Home home;
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
-    home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(2);
-    home.close();
-    home.put_back("monday");
-    home.set_in_file("UPDATE meta SET value = '" + home.scratch.file("monday-marks") +
+    home.run({1});
+    home.run_and_put_back({2});
+    home.set_in_file("UPDATE meta SET value = '" + home.scratch.file("before-marks") +
                      "' WHERE name = 'mark_dir'");
     SqliteOptions passing = home.options();
     passing.in_passing = true;
@@ -442,21 +420,14 @@ TEST(TheMark, AFileOfAVersionWithoutOneGetsItsFirst) {
     ASSERT_EQ(home.opens(), "");
     home.run_once(1);
     home.make_older();
-    ASSERT_EQ(home.opens(), "");
-    home.close();
-    home.keep("monday");
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(2);
-    home.close();
-    home.put_back("monday");
+    home.run({});
+    home.run_and_put_back({2});
     EXPECT_EQ(home.opens(), "rolled_back");
 }
 
 TEST(TheMark, OperatorsVerbsLookForItWhereTheHostHasPutIt) {
     Home home;
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     SqliteOptions passing = home.options();
     passing.mark_dir.clear();
     passing.in_passing = true;
@@ -465,9 +436,7 @@ TEST(TheMark, OperatorsVerbsLookForItWhereTheHostHasPutIt) {
 
 TEST(TheMark, MovesWithTheHostsSetting) {
     Home home;
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     home.keep("monday");
     const auto open_elsewhere = [&] {
         SqliteOptions changed = home.options();
@@ -484,9 +453,7 @@ TEST(TheMark, MovesWithTheHostsSetting) {
 
 TEST(TheMark, ThatIsAPipeIsRefusedWithoutWaiting) {
     Home home;
-    ASSERT_EQ(home.opens(), "");
-    home.run_once(1);
-    home.close();
+    home.run({1});
     std::vector<std::string> files;
     for (const auto& entry : fs::directory_iterator(home.marks())) files.push_back(entry.path());
     for (const std::string& file : files) {

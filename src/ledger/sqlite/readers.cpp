@@ -112,7 +112,7 @@ bool Readers::look(std::unique_ptr<Reader>& reader, std::unique_ptr<ReadJob>& jo
         }
         reader = std::move(*opened);
         could_not_open_.reset();
-        counts_.most_connections = std::max<std::uint64_t>(counts_.most_connections, ++open_connections_);
+        ++open_connections_;
     }
     const auto looked = job->look(*reader);
     {

@@ -73,7 +73,6 @@ public:
         std::uint64_t refused = 0;
         std::uint64_t waiting = 0;  ///< now
         std::uint64_t threads = 0;  ///< that were begun
-        std::uint64_t most_connections = 0;
     };
     Counts counts() const;
 

@@ -81,7 +81,7 @@ private:
 
     // Rows go by themselves when their time has come, by a clock that is not the events': only where the
     // tally says that something is wrong is a missing one more than old.
-    void missing(std::string text) {
+    void missing(std::string_view text) {
         if (!adds_up_) problem(text);
     }
 
