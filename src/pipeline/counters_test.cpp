@@ -59,7 +59,7 @@ struct Node : TestRuntime {
 };
 
 /// A tool that keeps its thread until it is released.
-struct Held {
+struct HeldTool {
     std::promise<void> entered;
     std::promise<void> release;
     Tool tool() {
@@ -83,7 +83,7 @@ RuntimeStats predicate_that_throws(Rule::Do what) {
 }
 
 RuntimeStats abandon(std::string_view until) {
-    Held held;
+    HeldTool held;
     RuntimeOptions options;
     options.max_abandoned = 1;
     const Node node(held.tool().timeout(50ms), options);
@@ -98,7 +98,7 @@ RuntimeStats abandon(std::string_view until) {
 }
 
 RuntimeStats fill_the_queue() {
-    Held held;
+    HeldTool held;
     RuntimeOptions options;
     options.pool_threads = 1;
     options.max_queued_calls = 1;
