@@ -23,10 +23,10 @@
 
 namespace callgate {
 
-/// Takes work to be run later, on a thread of the host's; in the order in which it is given, if the host wants
-/// to see it in that order. It must neither block nor run the work before it returns: it is called on threads
-/// that calls need, and under no lock. What it throws is counted (RuntimeStats::observer_faults), and the work
-/// is then run on one of the runtime's threads for such code.
+/// Takes work to be run later, on a thread of the host's; in the order in which it is given, if the host
+/// wants to see it in that order. It must neither block nor run the work before it returns: it is called on
+/// threads that calls need, and under no lock. What it throws is counted (RuntimeStats::observer_faults), and
+/// the work is then run on one of the runtime's threads for such code.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// Who is to be notified of how a call goes. Without an executor the functions run on the thread that starts
@@ -36,8 +36,8 @@ using Executor = std::function<void(std::function<void()>)>;
 struct Completion {
     std::function<void(Outcome)> done;
     /// The call is on the record under this id, before its tool begins: a program that ends now will find it
-    /// there. Once, before `done`; of a read without a key, which goes on the record with its end, just before
-    /// `done`; never of a call that is not recorded, or whose key was answered from the record.
+    /// there. Once, before `done`; of a read without a key, which goes on the record with its end, just
+    /// before `done`; never of a call that is not recorded, or whose key was answered from the record.
     std::function<void(std::string_view call_id)> recorded;
     Executor executor;
 
@@ -60,6 +60,7 @@ struct RunningCall {
     std::string tenant;
     std::string principal;
     std::string session_id;
+    bool suspended = false;  ///< its tool has asked its caller, and there is no answer yet
     std::chrono::system_clock::time_point started;
 
     RunningCall() = default;
@@ -69,6 +70,7 @@ struct RunningCall {
 struct CallStatus {
     enum class Is : std::uint8_t {
         running,
+        suspended,           ///< its tool has asked its caller (input.h)
         waits_for_approval,  ///< undecided, or approved and not resumed yet
         ended
     };
@@ -76,7 +78,8 @@ struct CallStatus {
     std::string call_id;      ///< of the call that runs, or ran: of a resumed one, that of the resumption
     std::string approval_id;  ///< of the approval that it waits for, or was resumed by; "": none
     bool approved = false;    ///< it waits only for somebody to resume it
-    std::optional<Outcome> outcome;  ///< where it has ended: what its caller got, or what has become of it since
+    std::optional<Outcome>
+        outcome;  ///< where it has ended: what its caller got, or what has become of it since
 
     CallStatus() = default;
 };

@@ -67,6 +67,8 @@ struct Progress {
 /// Who asks where no principal is named: "" and this are one, for keys, approvals, limits and grants alike.
 inline constexpr std::string_view kLocalPrincipal = "local";
 
+class InputChannel;
+
 /// What a host that serves others keeps beside a call: derive from it, and find it again in
 /// CallContext::caller(). The runtime only hands it on, to the calls that a tool makes, too.
 class ContextExtension {
@@ -99,7 +101,8 @@ struct Context {
     std::string external_id;  ///< how its caller calls this call; not handed on to calls that a tool makes
     Value progress_token;     ///< likewise: what its caller wants progress to carry; null: none
     std::shared_ptr<const ContextExtension> extension;
-    bool trace = false;  ///< keep each stage's decision in the outcome
+    std::shared_ptr<InputChannel> input;  ///< how a tool may ask the caller (input.h); null: it cannot
+    bool trace = false;                   ///< keep each stage's decision in the outcome
 
     Context() = default;
 };

@@ -100,6 +100,12 @@ struct RuntimeOptions {
     /// refused (unavailable {reason: abandoned_calls}) until it returns.
     std::size_t max_abandoned = 16;
     std::size_t max_nesting = 16;  ///< calls inside calls
+    /// How long a tool's question to its caller may stay open (input.h), how often one call may ask, how many
+    /// calls may have open questions at once, and how large a question and an answer may be, as JSON.
+    std::chrono::milliseconds max_input_time{300'000};
+    std::size_t max_input_rounds = 10;
+    std::size_t max_suspended_calls = 1'024;
+    std::size_t max_input_bytes = 1u << 20;
     std::size_t batch_concurrency = 16;
     std::size_t max_batch = 128;
     std::chrono::milliseconds shutdown_grace{5'000};
@@ -170,6 +176,7 @@ struct RuntimeStats {
     std::uint64_t calls = 0;
     std::uint64_t ended[kStateCount] = {};
     std::uint64_t abandoned_now = 0;  ///< tools that outlived their deadline and still run
+    std::uint64_t suspended_now = 0;  ///< calls whose tool has an open question to their caller
     std::uint64_t observer_faults = 0;
     std::uint64_t audit_events = 0;
     /// What each stage counted, as "stage.name": "resolve.not_found", "gate.denied", "dispatch.abandoned" …
@@ -285,20 +292,21 @@ public:
     /// same tenant and principal.
     bool cancel(std::string_view call_id);
     bool cancel(std::string_view call_id, const Context& caller);
-    /// What became of a call, as the record has it: of a call under way, of one that waits for a person or was
-    /// resumed since, and of one that has ended, for as long as its key is kept (RuntimeOptions::key_ttl). An
-    /// unknown outcome is kept without a key, too; any other call without one leaves nothing behind when it
-    /// ends. Only for the same tenant and principal; for others, and of what is not known, denied {reason:
-    /// no_such_call}. Also of a call that another program made with this ledger before it ended.
+    /// What became of a call, as the record has it: of a call under way, of one that waits for a person or
+    /// was resumed since, and of one that has ended, for as long as its key is kept
+    /// (RuntimeOptions::key_ttl). An unknown outcome is kept without a key, too; any other call without one
+    /// leaves nothing behind when it ends. Only for the same tenant and principal; for others, and of what is
+    /// not known, denied {reason: no_such_call}. Also of a call that another program made with this ledger
+    /// before it ended.
     Result<CallStatus> outcome(std::string_view call_id, const Context& caller = {});
     /// The same, and waits for nothing: `done` is called once, on `executor`, or without one on a thread that
     /// exists for such code.
     void start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
                        Executor executor = {});
     /// From now on no calls are taken, except from the tools of calls under way (unavailable {reason:
-    /// draining}); waits until those under way have ended, or so long, and returns how many have not. A `done`
-    /// may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor for the
-    /// thread of coroutines.
+    /// draining}); waits until those under way have ended, or so long, and returns how many have not. A
+    /// `done` may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor
+    /// for the thread of coroutines.
     std::size_t drain(std::chrono::milliseconds at_most);
 
     /// Awaitable forms, defined in async.h: include it to use them.

@@ -136,9 +136,7 @@ TEST_WITH_EITHER_LEDGER(BegunCalls, ProgressComesBeforeTheEndOnAnExecutorToo) {
     std::vector<std::string> order;
     std::mutex mutex;
     Context context;
-    context.on_progress = [&](const Progress&) {
-        loop.executor()([&] { order.emplace_back("progress"); });
-    };
+    context.on_progress = [&](const Progress&) { loop.executor()([&] { order.emplace_back("progress"); }); };
     std::promise<void> handed;
     Completion completion([&](const Outcome&) { order.emplace_back("done"); });
     completion.executor = [&](std::function<void()> work) {
@@ -291,8 +289,7 @@ TEST_WITH_EITHER_LEDGER(BegunBatches, OutcomesComeInTheOrderOfTheCallsWhenTheLas
     node->tools().add_or_throw(slow.open_arguments());
     std::optional<std::vector<Outcome>> outcomes;
     node->start_batch({{"slow", {{"n", 0}}}, {"slow", {{"n", 1}}}, {"nobody"}, {"slow", {{"n", 2}}}},
-                      with_key("k"),
-                      [&](std::vector<Outcome> all) { outcomes = std::move(all); });
+                      with_key("k"), [&](std::vector<Outcome> all) { outcomes = std::move(all); });
     node.calm();
     EXPECT_EQ(body->entered(), 2) << "not more than may run at once";
     for (int i = 0; i < 3; ++i) {
@@ -317,7 +314,8 @@ TEST_WITH_EITHER_LEDGER(BegunBatches, ManyCallsThatEndAtOnceDoNotNest) {
     std::optional<std::vector<Outcome>> outcomes;
     node->start_batch(std::vector<CallRequest>(20'000, CallRequest("read")), {},
                       [&](std::vector<Outcome> all) { outcomes = std::move(all); });
-    while (node->stats().ended[static_cast<std::size_t>(State::succeeded)] < 20'000) std::this_thread::yield();
+    while (node->stats().ended[static_cast<std::size_t>(State::succeeded)] < 20'000)
+        std::this_thread::yield();
     node.calm();
     ASSERT_TRUE(outcomes);
     EXPECT_EQ(outcomes->size(), 20'000u);
@@ -330,8 +328,9 @@ TEST_WITH_EITHER_LEDGER(BegunBatches, NoCallsAndTooManyAreReportedToo) {
     EXPECT_TRUE(none && none->empty());
     std::optional<std::vector<Outcome>> many;
     Loop loop;
-    node->start_batch(std::vector<CallRequest>(129, CallRequest("read")), {},
-                      [&](std::vector<Outcome> all) { many = std::move(all); }, loop.executor());
+    node->start_batch(
+        std::vector<CallRequest>(129, CallRequest("read")), {},
+        [&](std::vector<Outcome> all) { many = std::move(all); }, loop.executor());
     node.calm();
     EXPECT_FALSE(many);
     EXPECT_EQ(loop.run(), 1u);
@@ -344,8 +343,9 @@ TEST_WITH_EITHER_LEDGER(BegunBatches, OneSignalCallsAllOfThemOff) {
     node->tools().add_or_throw(slow.read_only());
     std::stop_source stop;
     std::optional<std::vector<Outcome>> outcomes;
-    node->start_batch({{"slow"}, {"slow"}}, {}, [&](std::vector<Outcome> all) { outcomes = std::move(all); },
-                      {}, stop.get_token());
+    node->start_batch(
+        {{"slow"}, {"slow"}}, {}, [&](std::vector<Outcome> all) { outcomes = std::move(all); }, {},
+        stop.get_token());
     node.calm();
     stop.request_stop();
     node.calm();
@@ -401,12 +401,15 @@ TEST_WITH_EITHER_LEDGER(BegunBatches, NothingBeginsForABodyThatHasEnded) {
     node->tools().add_or_throw(slow.read_only());
     std::optional<std::vector<Outcome>> outcomes;
     Runtime& runtime = *node.runtime;
-    node->tools().add_or_throw(tool("outer", "", [&runtime, &outcomes] {
-                                   runtime.start_batch(
-                                       {{"slow"}, {"slow"}}, {},
-                                       [&](std::vector<Outcome> all) { outcomes = std::move(all); });
-                                   return 1;
-                               }).read_only().run_inline());
+    node->tools().add_or_throw(tool("outer", "",
+                                    [&runtime, &outcomes] {
+                                        runtime.start_batch(
+                                            {{"slow"}, {"slow"}}, {},
+                                            [&](std::vector<Outcome> all) { outcomes = std::move(all); });
+                                        return 1;
+                                    })
+                                   .read_only()
+                                   .run_inline());
     EXPECT_TRUE(node->call("outer").ok());
     node.calm();
     body->take()->finish(ToolResult(Value(1)));

@@ -55,6 +55,7 @@
 namespace callgate::pipeline {
 
 class AttemptState;
+class Question;
 
 class Call final : public ledger::Waiter {
 public:
@@ -197,6 +198,15 @@ public:
     bool cancel_wanted() const noexcept { return cancel_wanted_.load(std::memory_order_acquire); }
     bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
     std::chrono::nanoseconds time_left() const;
+    /// Its deadline, later by the time for which it has stood still.
+    base::MonotonicTime deadline_now() const;
+    bool is_past_deadline() const { return core->clock().monotonic_now() >= deadline_now(); }
+    // Its tool, or that of a call inside it, has asked somebody: its time stands still until the last of them
+    // has an answer. From any thread; only of a call that is watched.
+    void stand_still();
+    void go_on_counting();
+    /// What others see of it: whether it asks.
+    void seems_to_ask(Asks asks) { core->waiting_calls.change(others_->place, asks); }
     /// Masks what must not be seen; its secrets are those this call has used so far.
     [[gnu::hot]] redact::Redactor redactor() const;
     redact::SecretSet& secrets();
@@ -294,6 +304,13 @@ public:
         std::list<Progress> held CALLGATE_GUARDED_BY(mutex);
         std::optional<Partial> partial CALLGATE_GUARDED_BY(mutex);
         std::shared_ptr<redact::SecretSet> secrets CALLGATE_GUARDED_BY(mutex);
+        // Questions that its tool has asked its caller.
+        std::uint32_t rounds CALLGATE_GUARDED_BY(mutex) = 0;
+        std::uint32_t open_questions CALLGATE_GUARDED_BY(mutex) = 0;
+        std::vector<std::weak_ptr<Question>> questions CALLGATE_GUARDED_BY(mutex);
+        std::uint32_t stand_stills CALLGATE_GUARDED_BY(mutex) = 0;  // of it and of calls inside it
+        base::MonotonicTime stands_since CALLGATE_GUARDED_BY(mutex){};
+        std::chrono::nanoseconds stood CALLGATE_GUARDED_BY(mutex){0};
     } shared;
 
 private:
@@ -344,6 +361,7 @@ private:
     std::atomic<bool> expired_{false};
     std::atomic<bool> stop_at_once_{false};
     std::atomic<bool> uses_secrets_{false};
+    std::atomic<bool> has_stood_still_{false};
     const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
     std::unique_ptr<ColdState> cold_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;

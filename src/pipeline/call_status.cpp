@@ -12,10 +12,11 @@ namespace callgate::pipeline {
 namespace {
 
 tl::unexpected<Error> not_known() {
-    return fail(ErrorCode::denied,
-                "No call of yours is known by this id. A call without a key leaves nothing behind when it ends, "
-                "and one with a key is forgotten with it.",
-                {{"reason", "no_such_call"}});
+    return fail(
+        ErrorCode::denied,
+        "No call of yours is known by this id. A call without a key leaves nothing behind when it ends, "
+        "and one with a key is forgotten with it.",
+        {{"reason", "no_such_call"}});
 }
 
 CallStatus running(std::string id) {
@@ -56,9 +57,10 @@ Error outcome_unknown(std::string_view reason, std::string_view message) {
 CallStatus left_behind(const ledger::CallRow& row) {
     OutcomeData data = outline(row);
     data.state = State::unknown;
-    data.error = outcome_unknown("owner_gone",
-                                 "The program that ran this call has ended. Make the call again with the same "
-                                 "key: what came of it is found out, or it is done.");
+    data.error =
+        outcome_unknown("owner_gone",
+                        "The program that ran this call has ended. Make the call again with the same "
+                        "key: what came of it is found out, or it is done.");
     return ended(std::move(data));
 }
 
@@ -138,7 +140,11 @@ Result<CallStatus> of_approval(Runtime::Core& core, const Approval& approval, co
 Result<CallStatus> status_of(Runtime::Core& core, std::string_view call_id, const Context& caller) {
     const auto id = base::parse_uuid(call_id);
     if (!id) return not_known();
-    if (core.waiting_calls.find(id->bytes, caller)) return running(id->to_string());
+    if (const auto asks = core.waiting_calls.asks(id->bytes, caller)) {
+        CallStatus status = running(id->to_string());
+        if (*asks == Asks::yes) status.is = CallStatus::Is::suspended;
+        return status;
+    }
     auto row = core.ledger().find(id->bytes);
     if (row) return of_row(core, *row, caller);
     if (!ledger::is_not_found(row.error())) return tl::unexpected(std::move(row.error()));

@@ -1,4 +1,5 @@
-// What became of a call, found by its id: where it runs, waits for a person, or what the record has of its end.
+// What became of a call, found by its id: where it runs, waits for a person, or what the record has of its
+// end.
 //
 // Threads: may be used from any thread; blocks while the ledger looks.
 #pragma once

@@ -150,17 +150,18 @@ TEST_WITH_EITHER_LEDGER(CallStatusOf, MayBeAskedWithoutWaiting) {
     node->tools().add_or_throw(tool("pay", "", [] { return "paid"; }).risk(Risk::high).run_inline());
     const Outcome asked = node->call("pay", {}, of("ada"));
     std::promise<Result<CallStatus>> told;
-    node->start_outcome(asked.call_id(), of("ada"), [&](Result<CallStatus> is) { told.set_value(std::move(is)); });
+    node->start_outcome(asked.call_id(), of("ada"),
+                        [&](Result<CallStatus> is) { told.set_value(std::move(is)); });
     EXPECT_EQ(must(told.get_future().get()).is, Is::waits_for_approval);
 
     std::promise<Result<Approval>> voted;
     std::promise<void> handed;
-    node->approvals().start_approve(asked.approval_id(), "olga",
-                                    [&](Result<Approval> now) { voted.set_value(std::move(now)); },
-                                    [&](const std::function<void()>& work) {
-                                        work();
-                                        handed.set_value();
-                                    });
+    node->approvals().start_approve(
+        asked.approval_id(), "olga", [&](Result<Approval> now) { voted.set_value(std::move(now)); },
+        [&](const std::function<void()>& work) {
+            work();
+            handed.set_value();
+        });
     EXPECT_EQ(must(voted.get_future().get()).state, ApprovalState::approved);
     handed.get_future().wait();
     std::promise<Result<Approval>> denied;

@@ -156,7 +156,8 @@ public:
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
     /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
     void notify(pipeline::Notices::Notice notice);
-    /// Finds an answer where that may block, on a thread of `host`, and reports it: `find(core)`, `done(answer)`.
+    /// Finds an answer where that may block, on a thread of `host`, and reports it: `find(core)`,
+    /// `done(answer)`.
     template <class Answer, class Find>
     void answer_later(Find find, std::function<void(Answer)> done, Executor executor) {
         run_on_host([self = shared_from_this(), find = std::move(find), done = std::move(done),
@@ -186,6 +187,8 @@ public:
     /// A call has ended, and somebody waits for the last of them.
     [[gnu::cold]] void ended_while_draining();
 
+    /// Calls whose tools have open questions to their callers.
+    std::atomic<std::size_t> suspended{0};
     /// Calls that wait for something: those that others can find.
     pipeline::WaitingCalls waiting_calls;
 

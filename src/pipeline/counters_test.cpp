@@ -115,6 +115,26 @@ RuntimeStats fill_the_queue() {
     return stats;
 }
 
+/// A caller that lets each question go.
+class Silent final : public InputChannel {
+public:
+    explicit Silent(InputAbilities what) : able_(what) {}
+    InputAbilities abilities() const override { return able_; }
+    void ask(std::shared_ptr<PendingInput> question) override { question.reset(); }
+
+private:
+    InputAbilities able_;
+};
+
+RuntimeStats ask_its_caller(InputAbilities able) {
+    const Node node(answers("t", [](const Object&, CallContext& from) {
+        return ToolReturn(Value(from.ask(InputRequest::roots()).has_value()));
+    }));
+    Context context;
+    context.input = std::make_shared<Silent>(able);
+    return node.call({}, context);
+}
+
 // Two calls with one key that both found it free.
 RuntimeStats claim_at_once() {
     auto [slow, body] = deferred("t");
@@ -430,6 +450,8 @@ std::map<std::string, Scenario> scenarios() {
         {"claim.reconciled", probe},
         {"claim.ledger_down", [] { return without_ledger("ledger.claim"); }},
         {"dispatch.retries", retry},
+        {"dispatch.asked", [] { return ask_its_caller(InputAbilities{true, true, true, true}); }},
+        {"dispatch.not_asked", [] { return ask_its_caller({}); }},
         {"dispatch.abandoned", [] { return abandon("refused"); }},
         {"dispatch.late_answers", [] { return abandon("late"); }},
         {"dispatch.fenced", take_over},

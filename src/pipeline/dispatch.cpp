@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "json/size.h"
+#include "pipeline/asking.h"
 #include "pipeline/attempt.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
@@ -252,6 +253,7 @@ void leave_out_not_finite(Object& details) {
     if (!until) {
         until = base::later(now, grace);
         call.wake_at(*until);
+        withdraw_questions(call);
         Call::stop_elsewhere(call.self());
     }
     return now < *until;

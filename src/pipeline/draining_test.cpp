@@ -98,8 +98,7 @@ TEST_F(CancelGrace, NoAttemptFollowsOneThatWasCalledOff) {
     const Ended ended = node.start("look", {}, patient(stop.get_token()));
     stop.request_stop();
     node.calm();
-    retried->take()->finish(
-        tl::unexpected(ToolFailure{Error(ErrorCode::transport, "gone"), Applied::no}));
+    retried->take()->finish(tl::unexpected(ToolFailure{Error(ErrorCode::transport, "gone"), Applied::no}));
     node.calm();
     ASSERT_TRUE(*ended);
     EXPECT_EQ(retried->entered(), 1);

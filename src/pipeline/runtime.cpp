@@ -199,8 +199,8 @@ Result<CallStatus> Runtime::outcome(std::string_view call_id, const Context& cal
     return pipeline::status_of(*core_, call_id, *pipeline::share(caller));
 }
 
-void Runtime::start_outcome(std::string call_id, Context caller,
-                            std::function<void(Result<CallStatus>)> done, Executor executor) {
+void Runtime::start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
+                            Executor executor) {
     core_->answer_later<Result<CallStatus>>(
         [id = std::move(call_id), who = pipeline::share(std::move(caller))](
             const std::shared_ptr<Core>& core) { return pipeline::status_of(*core, id, *who); },
@@ -241,6 +241,7 @@ RuntimeStats Runtime::stats() const {
     stats.calls = counters.calls.get();
     for (std::size_t i = 0; i < kStateCount; ++i) stats.ended[i] = counters.ended[i].get();
     stats.abandoned_now = core_->pool.counts().abandoned_now;
+    stats.suspended_now = core_->suspended.load();
     stats.observer_faults = counters.observer_faults.get();
     counters.each([&](std::string_view stage, std::string_view name, const pipeline::Counter& counter) {
         stats.counters.emplace(fmt::format("{}.{}", stage, name), counter.get());

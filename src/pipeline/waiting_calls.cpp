@@ -5,6 +5,15 @@
 #include "base/ids.h"
 
 namespace callgate::pipeline {
+namespace {
+
+bool is_of(const WaitingPlace* place, const Context& caller) {
+    if (place == nullptr) return false;
+    const Context& owner = *place->seen.context;
+    return owner.tenant == caller.tenant && owner.principal == caller.principal;
+}
+
+}  // namespace
 
 void WaitingCalls::add(WaitingPlace& place) {
     Bucket& bucket = bucket_of(place.id);
@@ -28,24 +37,36 @@ void WaitingCalls::change(WaitingPlace& place, SeenAs seen) {
     std::swap(place.seen, seen);
 }
 
-template <class Fits>
-std::shared_ptr<Call> WaitingCalls::find_if(const CallId& id, const Fits& fits) const {
+void WaitingCalls::change(WaitingPlace& place, Asks asks) {
+    const base::MutexLock lock(bucket_of(place.id).mutex);
+    place.asks = asks;
+}
+
+// What `use` makes of the place with this id, or of null.
+template <class Use>
+auto WaitingCalls::look_at(const CallId& id, const Use& use) const {
     const Bucket& bucket = bucket_of(id);
     const base::MutexLock lock(bucket.mutex);
-    for (const WaitingPlace* place = bucket.first; place != nullptr; place = place->next) {
-        if (place->id == id) return fits(*place) ? place->call.lock() : nullptr;
-    }
-    return nullptr;
+    const WaitingPlace* place = bucket.first;
+    while (place != nullptr && place->id != id) place = place->next;
+    return use(place);
 }
 
 std::shared_ptr<Call> WaitingCalls::find(const CallId& id) const {
-    return find_if(id, [](const WaitingPlace&) { return true; });
+    return look_at(id, [](const WaitingPlace* place) {
+        return place != nullptr ? place->call.lock() : std::shared_ptr<Call>();
+    });
 }
 
 std::shared_ptr<Call> WaitingCalls::find(const CallId& id, const Context& caller) const {
-    return find_if(id, [&](const WaitingPlace& place) {
-        const Context& owner = *place.seen.context;
-        return owner.tenant == caller.tenant && owner.principal == caller.principal;
+    return look_at(id, [&](const WaitingPlace* place) {
+        return is_of(place, caller) ? place->call.lock() : std::shared_ptr<Call>();
+    });
+}
+
+std::optional<Asks> WaitingCalls::asks(const CallId& id, const Context& caller) const {
+    return look_at(id, [&](const WaitingPlace* place) {
+        return is_of(place, caller) ? std::optional(place->asks) : std::nullopt;
     });
 }
 
@@ -73,6 +94,7 @@ std::vector<RunningCall> WaitingCalls::list() const {
             call.tenant = place->seen.context->tenant;
             call.principal = place->seen.context->principal;
             call.session_id = place->seen.context->session_id;
+            call.suspended = place->asks == Asks::yes;
             call.started = place->started;
         }
     }

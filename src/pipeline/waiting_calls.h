@@ -1,4 +1,5 @@
-// The calls of a runtime that wait for something: those that can be listed, called off, and found by their id.
+// The calls of a runtime that wait for something: those that can be listed, called off, and found by their
+// id.
 //
 // A call that never waits is not among them: it is over before anybody could ask. Spread over buckets by the
 // random end of the id, so that calls on many threads do not meet at one lock.
@@ -7,7 +8,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,9 @@ struct SeenAs {
     SharedContext context;
 };
 
+/// Whether its tool has an open question to its caller.
+enum class Asks : std::uint8_t { no, yes };
+
 /// A call's place among those that wait. Belongs to the call; written under its bucket's lock.
 struct WaitingPlace {
     std::weak_ptr<Call> call;
@@ -36,6 +42,7 @@ struct WaitingPlace {
     CallId parent{};
     base::WallTime started{};
     SeenAs seen;
+    Asks asks = Asks::no;
     WaitingPlace* next = nullptr;
     WaitingPlace* previous = nullptr;
 };
@@ -47,11 +54,14 @@ public:
     void remove(WaitingPlace& place);
     /// It turned out to be another call than it seemed: one that is resumed.
     void change(WaitingPlace& place, SeenAs seen);
+    void change(WaitingPlace& place, Asks asks);
 
     /// Null: none with this id waits.
     std::shared_ptr<Call> find(const CallId& id) const;
     /// The same, of this caller's calls only.
     std::shared_ptr<Call> find(const CallId& id, const Context& caller) const;
+    /// Nothing: none waits, or it is not this caller's.
+    std::optional<Asks> asks(const CallId& id, const Context& caller) const;
     std::vector<std::shared_ptr<Call>> all() const;
     std::vector<RunningCall> list() const;
 
@@ -60,8 +70,8 @@ private:
         mutable base::Mutex mutex;
         WaitingPlace* first CALLGATE_GUARDED_BY(mutex) = nullptr;
     };
-    template <class Fits>
-    std::shared_ptr<Call> find_if(const CallId& id, const Fits& fits) const;
+    template <class Use>
+    auto look_at(const CallId& id, const Use& use) const;
     Bucket& bucket_of(const CallId& id) noexcept { return buckets_[id.back() % kBuckets]; }
     const Bucket& bucket_of(const CallId& id) const noexcept { return buckets_[id.back() % kBuckets]; }
 

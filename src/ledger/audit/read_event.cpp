@@ -25,6 +25,8 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "tool_call.unknown",
     "tool_call.resolved",
     "tool_call.cancelled",
+    "tool_call.suspended",
+    "tool_call.continued",
     "tool_call.taken_over",
     "tool_call.reconciled",
     "tool_call.gap",
