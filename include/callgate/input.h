@@ -15,7 +15,7 @@
 // tool ran.
 //
 // An answer comes from outside: it is bounded, and the answer to a form must fit its schema, or the question
-// stays open and the one who answered is told what was wrong.
+// stays open and the one who answered learns what was wrong.
 //
 // Threads: ask() of a channel is called on the thread that asks, and must neither block nor throw. A
 // PendingInput may be used from any thread, for as long as anybody holds it.
@@ -135,7 +135,7 @@ public:
     virtual ~InputChannel() = default;
     virtual InputAbilities abilities() const = 0;
     /// Puts the question to the caller. Must neither block nor throw; it may answer before it returns.
-    /// Whoever lets go of the last reference without an answer has failed it.
+    /// Whoever releases the last reference without an answer has failed it.
     virtual void ask(std::shared_ptr<PendingInput> question) = 0;
 };
 
