@@ -7,7 +7,9 @@
 #include <callgate/context.h>
 #include <callgate/definitions.h>
 #include <callgate/error.h>
+#include <callgate/events.h>
 #include <callgate/exceptions.h>
+#include <callgate/input.h>
 #include <callgate/json.h>
 #include <callgate/observer.h>
 #include <callgate/outcome.h>

@@ -49,6 +49,7 @@
 #include <callgate/args.h>
 #include <callgate/calls.h>
 #include <callgate/context.h>
+#include <callgate/events.h>
 #include <callgate/observer.h>
 #include <callgate/outcome.h>
 #include <callgate/policy.h>
@@ -326,6 +327,12 @@ public:
 
     /// The events on the record, or those with this trace id.
     Result<std::vector<AuditEvent>> audit(std::string_view trace_id = {}) const;
+    /// Puts an event of the host's own on the record (events.h), and gives its number; 0 where the ledger
+    /// writes it with the next batch. Waits for the ledger; start_record() does not, and calls `done` once,
+    /// on `executor`, or without one on this thread or one that exists for such code.
+    Result<std::uint64_t> record(HostEvent event);
+    void start_record(HostEvent event, std::function<void(Result<std::uint64_t>)> done,
+                      Executor executor = {});
     /// The observer is notified of the calls that begin from now on, and of all that goes on the audit.
     void observe(std::shared_ptr<Observer> observer);
     /// It is no longer notified, not of calls under way either: after this returns none of its functions is

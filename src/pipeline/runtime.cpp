@@ -1,5 +1,7 @@
 #include <callgate/runtime.h>
 
+#include <future>
+
 #include <callgate/exceptions.h>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "pipeline/call.h"
 #include "pipeline/call_status.h"
 #include "pipeline/core.h"
+#include "pipeline/host_events.h"
 #include "pipeline/projection.h"
 #include "pipeline/reconcile.h"
 #include "pipeline/resolve.h"
@@ -225,6 +228,23 @@ Result<ReconcileReport> Runtime::reconcile() {
 
 Result<std::vector<AuditEvent>> Runtime::audit(std::string_view trace_id) const {
     return core_->ledger().audit(trace_id);
+}
+
+Result<std::uint64_t> Runtime::record(HostEvent event) {
+    const auto there = std::make_shared<std::promise<Result<std::uint64_t>>>();
+    // Where it is answered, whoever may wait for this thread.
+    const Executor here = [](const std::function<void()>& work) { work(); };
+    start_record(
+        std::move(event), [there](Result<std::uint64_t> number) { there->set_value(std::move(number)); },
+        here);
+    const pipeline::LentThread blocked(*core_);
+    const pipeline::WorkerPool::Waiting waiting;
+    return there->get_future().get();
+}
+
+void Runtime::start_record(HostEvent event, std::function<void(Result<std::uint64_t>)> done,
+                           Executor executor) {
+    pipeline::record_host_event(core_, std::move(event), std::move(done), std::move(executor));
 }
 
 void Runtime::observe(std::shared_ptr<Observer> observer) {
