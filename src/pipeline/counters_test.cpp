@@ -322,6 +322,12 @@ std::map<std::string, Scenario> scenarios() {
     };
     return {
         {"resolve.not_found", [] { return Node().call(); }},
+        {"resolve.ambiguous_name",
+         [] {
+             const Node node(reads("a/t"));
+             EXPECT_TRUE(node.runtime->tools().add(reads("b/t")));
+             return node.call();
+         }},
         {"resolve.unavailable",
          [] {
              const Node node(reads());
