@@ -73,9 +73,12 @@ bool name_order(const std::string* a, const std::string* b) {
 ExposedNames::ExposedNames(Options options) : options_(options) {}
 
 Result<void> ExposedNames::add(std::span<const std::string_view> canonical) {
-    std::vector<std::string_view> in_turn(canonical.begin(), canonical.end());
-    std::ranges::stable_partition(in_turn,
-                                  [](std::string_view name) { return split_name(name).server.empty(); });
+    std::vector<std::string_view> in_turn;
+    for (const bool of_servers : {false, true}) {
+        for (const std::string_view name : canonical) {
+            if (split_name(name).server.empty() != of_servers) in_turn.push_back(name);
+        }
+    }
     struct Done {
         std::string_view name;
         bool is_new;
