@@ -31,7 +31,7 @@ Result<std::vector<policy::Limiter::Ticket>> reserve(Runtime::Core& core,
     std::vector<policy::Limiter::Ask> asks;
     std::vector<std::size_t> asked_by;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        auto tool = core.registry_of(contexts[i]->tenant).find(calls[i].tool);
+        auto tool = core.registry_of(contexts[i]->tenant).understand(calls[i].tool);
         if (!tool) continue;
         const policy::Limiter::Ask ask{tool.get(), contexts[i].get()};
         if (limiter.unlimited(*rules, ask)) continue;

@@ -348,6 +348,12 @@ std::map<std::string, Scenario> scenarios() {
              EXPECT_EQ(node.runtime->drain(0ms), 0u);
              return node.call();
          }},
+        {"resolve.ambiguous_name",
+         [] {
+             const Node node(reads("a/t"));
+             EXPECT_TRUE(node.runtime->tools().add(reads("b/t")));
+             return node.call();
+         }},
         {"resolve.unavailable",
          [] {
              const Node node(reads());

@@ -150,8 +150,9 @@ private:
     std::shared_ptr<KeptValue> result;
     if (event.params != nullptr) params = std::make_shared<KeptValue>(event.params->get());
     if (event.result != nullptr) result = std::make_shared<KeptValue>(event.result->get());
-    call.notify_later([&call, event, params, result] {
+    call.notify_later([&call, event, params, result, tool = std::string(event.tool)] {
         TelemetryEvent kept = event;
+        kept.tool = tool;  // the call may go by another name since
         kept.params = params.get();
         kept.result = result.get();
         tell_telemetry(call, kept);
@@ -419,7 +420,8 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.run_id = context.run_id;
     event.task_id = context.task_id;
     event.step_id = context.step_id;
-    event.tool = call.outcome.tool;
+    // The record knows it even where the caller may not.
+    event.tool = call.tool ? call.tool->name() : call.outcome.tool;
     event.action = call.outcome.action;
     if (call.tool) event.connector_id = call.tool->contract().connector_id;
 }

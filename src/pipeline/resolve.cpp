@@ -7,6 +7,7 @@
 #include "base/guard.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
+#include "tool/exposed_names.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -25,6 +26,23 @@ namespace {
     }
     call.outcome.server = "unknown";
     return call.refuse(Error(ErrorCode::not_found, std::move(message), std::move(details)));
+}
+
+// Who may know of one of them, or of none, is answered as for a name that nobody has.
+[[gnu::cold]] Step no_such_tool(Call& call, const Registry& registry) {
+    const auto candidates = registry.candidates(call.outcome.tool, *call.request.context);
+    if (candidates.size() < 2) return not_found(call, registry);
+    call.core->counters.resolve.ambiguous_name.add();
+    call.outcome.server = "unknown";
+    return call.refuse(ambiguous_name(call.outcome.tool, candidates));
+}
+
+// Who may not know of the tool learns nothing of its name.
+[[gnu::cold]] void go_by_canonical_name(Call& call) {
+    const ToolEntry& tool = *call.tool;
+    const bool hidden = tool.contract().hidden_without_scopes &&
+                        tool.missing_scope(call.request.context->scopes, call.outcome.action) != nullptr;
+    if (!hidden) call.outcome.tool = tool.name();
 }
 
 enum class ResolvePhase : std::uint8_t {
@@ -207,7 +225,10 @@ Step resolve(Call& call) {
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
-        if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
+        if (call.tool == nullptr)
+            return call.resumes() ? not_in_registry(call) : no_such_tool(call, registry);
+        if (call.tool->name() != call.outcome.tool) [[unlikely]]
+            go_by_canonical_name(call);
     }
     call.resumes() ? call.fix_deadline_again() : call.fix_deadline();
     if (call.deadline <= call.started) return out_of_time(call);
