@@ -1,9 +1,10 @@
 // Calls that nobody waits for: how their ends are reported, and what a host sees of those under way.
 //
-//     cg::Completion to_my_loop([](cg::Outcome ended) { … });
-//     to_my_loop.recorded = [](std::string_view call_id) { … };                 // it will survive a crash
-//     to_my_loop.executor = [&loop](std::function<void()> work) { loop.post(std::move(work)); };
-//     std::string id = runtime.start({"send", {{"to", "ada"}}}, context, to_my_loop);
+//     boost::asio::io_context loop;
+//     cg::Completion report([](const cg::Outcome& ended) { std::cout << ended.text(); });
+//     report.recorded = [](std::string_view call_id) { std::cout << call_id << " is on the record"; };
+//     report.executor = [&loop](std::function<void()> work) { boost::asio::post(loop, std::move(work)); };
+//     const std::string id = runtime.start({"send", {{"to", "ada"}}}, {}, report);
 //     runtime.cancel(id);
 //
 // Threads: values. See Completion for where its functions run.

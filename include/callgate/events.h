@@ -1,10 +1,10 @@
 // Events of the host's own on the audit chain: a session that began, a server that was added, a key that
 // changed.
 //
-//     static const cg::EventType kOpened = cg::EventType::registered("session.opened").value();
-//     cg::HostEvent opened(kOpened);
-//     opened.principal = "ada";
-//     runtime.record(std::move(opened));
+//     const auto opened = cg::EventType::registered("session.opened");
+//     cg::HostEvent event(*opened);
+//     event.principal = "ada";
+//     (void)runtime.record(std::move(event));
 //
 // They stand on the same chain as those of calls, with the same hashes and checkpoints, and observers get
 // them. Types are registered, so that no text from outside becomes one.
@@ -35,7 +35,8 @@ private:
     std::string_view name_;  // of a text that stays
 };
 
-/// What is on record beside the type. Texts are kept as they are, cut at 1,000 bytes: put no secret into them.
+/// What is on record beside the type. Texts are kept as they are, cut at 1,000 bytes: put no secret into
+/// them.
 struct HostEvent {
     enum class Result : std::uint8_t { info, success, failure };
 

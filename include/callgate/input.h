@@ -3,9 +3,11 @@
 //
 // A caller that can be asked brings an InputChannel in its Context. A tool asks through its CallContext:
 //
-//     context.ask(cg::InputRequest::form("Which account?", schema), [=](cg::Result<cg::InputAnswer> answer) {
-//     … }); cg::Result<cg::InputAnswer> answer = context.ask(cg::InputRequest::form("Which account?",
-//     schema));
+//     const cg::Value account = cg::Object{{"type", "object"}, {"required", cg::Array{"account"}}};
+//     auto pay = [account](cg::CallContext& context) {
+//         const auto answer = context.ask(cg::InputRequest::form("From which account?", account));
+//         return answer && answer->accepted() ? "paid" : "not paid";
+//     };
 //
 // However often it asks, it is one call: one claim, one attempt. While a question is open the call is
 // suspended: its deadline stands still, and that of the calls it was made from; the question's own time
