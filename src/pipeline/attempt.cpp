@@ -293,6 +293,7 @@ void RunContext::adopt(Origin& from) const {
     }
     const base::MutexLock lock(call_.shared.mutex);
     from.secrets = call_.shared.secrets;
+    from.parent_has_ended = call_.shared.ended;
     if (call_.shared.ended) return;  // and has given back what it held
     if (own != nullptr) {
         from.held_resources = own->held_resources;

@@ -163,6 +163,35 @@ TEST_WITH_EITHER_LEDGER(Draining, ToolsUnderWayMayStillMakeCalls) {
     EXPECT_EQ(node->drain(0ms), 0u);
 }
 
+TEST(Draining, AToolThatWasLeftBehindMakesNoMoreCalls) {
+    TestRuntime node;
+    std::promise<void> entered;
+    std::promise<void> release;
+    std::promise<std::string> inner;
+    Runtime& runtime = *node.runtime;
+    node->tools().add_or_throw(tool("inner", "", [] { return 2; }).read_only().run_inline());
+    node->tools().add_or_throw(tool("deaf", "",
+                                    [&] {
+                                        entered.set_value();
+                                        release.get_future().wait();
+                                        inner.set_value(reason_of(runtime.call("inner")));
+                                        return 1;
+                                    })
+                                   .read_only()
+                                   .timeout(1s));
+    const Ended deaf = [&] {
+        auto kept = std::make_shared<std::optional<Outcome>>();
+        node->start(CallRequest("deaf"), {}, [kept](Outcome ended) { *kept = std::move(ended); });
+        return kept;
+    }();
+    entered.get_future().wait();
+    node.timers->advance(1s);
+    while (node->stats().ended[static_cast<std::size_t>(State::timed_out)] == 0) std::this_thread::yield();
+    EXPECT_EQ(node->drain(0ms), 0u);
+    release.set_value();
+    EXPECT_EQ(inner.get_future().get(), "draining");
+}
+
 TEST_WITH_EITHER_LEDGER(Draining, NothingIsResumedAnyMore) {
     TestRuntime node;
     node->tools().add_or_throw(tool("pay", "", [] { return 1; }).risk(Risk::high).run_inline());

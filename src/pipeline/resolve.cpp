@@ -115,7 +115,7 @@ Step become_the_approved(Call& call, Approval approval) {
     if (ending == Runtime::Core::Ending::no) [[likely]]
         return false;
     if (ending == Runtime::Core::Ending::closing) return true;
-    return call.outcome.parent_call_id == CallId{};
+    return call.outcome.parent_call_id == CallId{} || call.request.origin->parent_has_ended;
 }
 
 // What else there is to know of a call comes first.
