@@ -375,6 +375,7 @@ void project_audit(Runtime::Core& core, const AuditEvent& event) {
 }
 
 void project_late_audit(Call& call, const AuditEvent& event) {
+    if (!call.core->audit_wanted()) return;  // no thread for nobody
     if (!call.over() || call.notices_pending()) {
         call.notify_later([&call, event] { notify_audit_now(*call.core, event); });
     } else {
