@@ -178,6 +178,12 @@ bench-call: ## one call through all ten stages, ours and the npm peers', in one 
 	@$(call build,bench,--target call_bench)
 	@bench/call/run.sh
 
+.PHONY: bench-waiting
+bench-waiting: ## 10,000 calls in flight and 10,000 that wait for their callers: memory, threads, and that all end
+	@tools/setup.sh build test bench
+	@$(call build,bench,--target waiting_bench)
+	@build/bench/bin/waiting_bench
+
 .PHONY: bench-ledger
 bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and the in-memory ledger
 	@tools/setup.sh build test bench
@@ -285,6 +291,7 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 	@$(MAKE) audit-attacks
 	@$(MAKE) bench-schema
 	@$(MAKE) bench-call
+	@$(MAKE) bench-waiting
 	@$(MAKE) bench-ledger
 	@$(MAKE) times
 	@$(MAKE) fuzz SECONDS=600

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <callgate/args.h>
+#include <callgate/calls.h>
 #include <callgate/context.h>
 #include <callgate/error.h>
 #include <callgate/result.h>
@@ -133,6 +134,14 @@ public:
                                      Assurance assurance = Assurance::a2, std::string_view reason = {}) = 0;
     virtual Result<Approval> deny(std::string_view id, std::string_view approver,
                                   std::string_view reason = {}) = 0;
+
+    /// The same, and wait for nothing: `done` is called once, on `executor`, or without one on a thread that
+    /// exists for such code.
+    using Decided = std::function<void(Result<Approval>)>;
+    virtual void start_approve(std::string id, std::string approver, Decided done, Executor executor = {},
+                               Assurance assurance = Assurance::a2, std::string reason = {}) = 0;
+    virtual void start_deny(std::string id, std::string approver, Decided done, Executor executor = {},
+                            std::string reason = {}) = 0;
 
     /// Takes back a request that is still open, or approved and unused. Nothing can run with it any more.
     virtual Result<Approval> revoke(std::string_view id, std::string_view by) = 0;

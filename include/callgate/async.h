@@ -35,6 +35,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -196,6 +197,67 @@ auto Runtime::async_call(Request request, Context context, Token&& token) {
             start(std::move(what), std::move(who), std::move(done), also);
         },
         token, std::move(request), std::move(context));
+}
+
+namespace typed {
+
+/// Awaits what `begin(completion, also)` reports.
+template <class Answer, class Token, class Begin>
+auto await_report(Runtime& runtime, Begin begin, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Answer)>(
+        [&runtime](auto handler, Begin start) {
+            const auto executor = boost::asio::get_associated_executor(handler, executor_of(runtime));
+            auto [done, also] = completion_of<Answer>(std::move(handler), executor);
+            start(std::move(done), also);
+        },
+        token, std::move(begin));
+}
+
+}  // namespace typed
+
+/// Runtime::preview(), resume() and call_batch(), awaited.
+template <class Token = boost::asio::use_awaitable_t<>>
+auto async_preview(Runtime& runtime, CallRequest request, Context context = {}, Token&& token = {}) {
+    return typed::await_report<Outcome>(
+        runtime,
+        [&runtime, request = std::move(request), context = std::move(context)](auto done,
+                                                                               const std::stop_token& also) {
+            runtime.start_preview(request, context, std::move(done), also);
+        },
+        std::forward<Token>(token));
+}
+template <class Token = boost::asio::use_awaitable_t<>>
+auto async_resume(Runtime& runtime, std::string call_id, Context context = {}, Token&& token = {}) {
+    return typed::await_report<Outcome>(
+        runtime,
+        [&runtime, id = std::move(call_id), context = std::move(context)](auto done,
+                                                                          const std::stop_token& also) {
+            runtime.start_resume(id, context, std::move(done), also);
+        },
+        std::forward<Token>(token));
+}
+template <class Token = boost::asio::use_awaitable_t<>>
+auto async_batch(Runtime& runtime, std::vector<CallRequest> calls, Context context = {}, Token&& token = {}) {
+    return typed::await_report<std::vector<Outcome>>(
+        runtime,
+        [&runtime, calls = std::move(calls), context = std::move(context)](auto done,
+                                                                           const std::stop_token& also) {
+            runtime.start_batch(calls, context, std::move(done), {}, also);
+        },
+        std::forward<Token>(token));
+}
+
+/// CallContext::ask(), awaited: inside a coroutine tool. `context` is that of the running tool. It ends with
+/// the call at the latest, and what awaits it cannot be called off alone.
+template <class Token = boost::asio::use_awaitable_t<>>
+auto async_ask(CallContext& context, InputRequest request, Token&& token = {}) {
+    return boost::asio::async_initiate<Token, void(Result<InputAnswer>)>(
+        [&context](auto handler, InputRequest what) {
+            const auto executor = boost::asio::get_associated_executor(handler);
+            auto [done, also] = typed::completion_of<Result<InputAnswer>>(std::move(handler), executor);
+            context.ask(std::move(what), std::move(done));
+        },
+        token, std::move(request));
 }
 
 /// CallContext::call(), awaited: inside a coroutine tool. `context` is that of the running tool.

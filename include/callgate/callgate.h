@@ -3,10 +3,13 @@
 
 #include <callgate/approvals.h>
 #include <callgate/args.h>
+#include <callgate/calls.h>
 #include <callgate/context.h>
 #include <callgate/definitions.h>
 #include <callgate/error.h>
+#include <callgate/events.h>
 #include <callgate/exceptions.h>
+#include <callgate/input.h>
 #include <callgate/json.h>
 #include <callgate/observer.h>
 #include <callgate/outcome.h>

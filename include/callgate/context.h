@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -66,6 +67,15 @@ struct Progress {
 /// Who asks where no principal is named: "" and this are one, for keys, approvals, limits and grants alike.
 inline constexpr std::string_view kLocalPrincipal = "local";
 
+class InputChannel;
+
+/// What a host that serves others keeps beside a call: derive from it, and find it again in
+/// CallContext::caller(). The runtime only hands it on, to the calls that a tool makes, too.
+class ContextExtension {
+public:
+    virtual ~ContextExtension() = default;
+};
+
 struct Context {
     std::string tenant;  ///< "" is the only tenant of a single-tenant host
     /// Who asks; keys and approvals belong to them.
@@ -82,8 +92,17 @@ struct Context {
     /// not positive, no time is left, and the tool does not begin.
     std::optional<std::chrono::milliseconds> timeout;
     std::stop_token cancel;
+    /// How long a tool that was called off and looks at its signal may still say what came of it, before the
+    /// call is given up; within the call's deadline. What it answers in that time counts as ever: one that
+    /// says that it did nothing (ToolFailure::not_applied) ends its call as `cancelled`, its key is free.
+    std::chrono::milliseconds cancel_grace{0};
     std::function<void(const Progress&)> on_progress;
-    bool trace = false;  ///< keep each stage's decision in the outcome
+    std::string session_id;   ///< of the connection that the call came over
+    std::string external_id;  ///< how its caller calls this call; not handed on to calls that a tool makes
+    Value progress_token;     ///< likewise: what its caller wants progress to carry; null: none
+    std::shared_ptr<const ContextExtension> extension;
+    std::shared_ptr<InputChannel> input;  ///< how a tool may ask the caller (input.h); null: it cannot
+    bool trace = false;                   ///< keep each stage's decision in the outcome
 
     Context() = default;
 };

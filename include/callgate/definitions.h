@@ -42,6 +42,19 @@ enum class DefinitionForm : std::uint8_t {
 std::string_view to_string(DefinitionForm form) noexcept;  ///< "mcp", "openai", …
 std::optional<DefinitionForm> definition_form_from_string(std::string_view text) noexcept;
 
+/// Which names a model's vendor takes. A name that is not one of them is written otherwise: what may not
+/// stand there becomes '_', what is too long is cut, and a suffix that belongs to the tool alone makes it say
+/// exactly which tool is meant (Registry::shown_definitions). The same tool has the same suffix in every
+/// process.
+struct NameRules {
+    std::string characters;     ///< the ASCII characters that may stand in a name; "": all characters
+    std::string first;          ///< those that a name may begin with; "": as `characters`
+    std::size_t max_bytes = 0;  ///< 0: any length
+    NameRules() {}
+};
+/// Those of a form. `bare` takes all names.
+NameRules name_rules(DefinitionForm form);
+
 /// What exceeds them is refused. The document as a whole is bounded where it is parsed (json::ParseLimits).
 struct DefinitionLimits {
     std::size_t max_definitions = 10'000;

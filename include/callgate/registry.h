@@ -1,7 +1,11 @@
 // The registry: the tools that exist. Nothing runs that was not put in here by the host.
 //
-// Names are exact. Listing is in name order. A registration checks everything that can be checked by then:
-// the name, both schemas (compiled once), the contract, and that no credential stands in it.
+// A tool has one canonical name, `tool` or `server/tool`: the registry lists by it, and rules, ledger and
+// audit know no other. Models are shown shorter ones, and calls may use these (understand()): `tool` while no
+// other server's tool has had that name, else `server__tool`; `mcp__server__tool` is always understood. A
+// plain name never changes its owner while the registry lives (decision 26). All else is exact. Listing is in
+// name order. A registration checks everything that can be checked by then: the name, both schemas (compiled
+// once), the contract, and that no credential stands in it.
 //
 // Threads: may be used from any thread; a call keeps the tool that it found when it was made, whatever
 // becomes of the registry.
@@ -60,13 +64,17 @@ struct RegistryChange {
 };
 
 class ToolEntry;
+struct NameRules;
 
 class Registry {
 public:
     struct Options {
         std::string name = "default";
         std::size_t max_tools = 10'000;
-        std::size_t max_name_bytes = 128;
+        std::size_t max_name_bytes = 192;
+        /// Names that stay their tools' own when these have gone. Beyond, new tools of servers are shown as
+        /// `server__tool` alone.
+        std::size_t max_remembered_names = 65'536;
         std::uint32_t degraded_after = 3;  ///< errors in a row
         Options() {}
     };
@@ -77,7 +85,8 @@ public:
     Registry& operator=(const Registry&) = delete;
 
     /// config_error {reason: duplicate_name | bad_name | bad_schema | inline_credential | bad_contract |
-    /// bad_default | too_many | …}. A tool that was refused is not there: look at the answer, or use add_or_throw.
+    /// bad_default | too_many | name_taken | look_alike | …}. A tool that was refused is not there: look at
+    /// the answer, or use add_or_throw.
     [[nodiscard]] Result<void> add(Tool tool, IfPresent if_present = IfPresent::refuse);
     /// The same for hosts that would rather stop than start without a tool: throws RegistrationError
     /// (exceptions.h) where add() would refuse. Chains.
@@ -103,9 +112,18 @@ public:
 
     /// Every registered tool's definition, in name order.
     std::vector<ToolDefinition> definitions() const;
-    /// What a model that acts for this caller is shown: all tools except those that are unavailable,
-    /// quarantined or silenced, and those whose scopes the caller lacks.
+    /// What a model that acts for this caller may know of: all tools except those that are unavailable,
+    /// quarantined or silenced, and those whose scopes the caller lacks. Under their canonical names.
     std::vector<ToolDefinition> visible_definitions(const Context& caller) const;
+    /// The same as a model is shown it, under names that its vendor takes: name_rules(form) of definitions.h.
+    /// Calls under these names are understood. config_error {reason: name_rules_too_narrow} where the rules
+    /// leave no room to say which tool is meant.
+    Result<std::vector<ToolDefinition>> shown_definitions(const Context& caller,
+                                                          const NameRules& rules) const;
+    /// What the name means, as a call would have it: the canonical name of one tool, or nothing. With the
+    /// rules it was shown under, if these are narrower than any vendor's.
+    std::optional<std::string> canonical_name(std::string_view name) const;
+    std::optional<std::string> canonical_name(std::string_view name, const NameRules& rules) const;
 
     /// All four are false for an unknown name. A tool that replaces another begins healthy, but stays in
     /// quarantine or silence.
@@ -122,9 +140,13 @@ public:
 
     /// For the pipeline: the entry under exactly this name.
     std::shared_ptr<const ToolEntry> find(std::string_view name) const;
+    /// For the pipeline: the entry that the name means, be it canonical or not; null if it means none.
+    std::shared_ptr<const ToolEntry> understand(std::string_view name) const;
+    /// The tools that have this name in common, and that the caller may know of, as they are shown.
+    std::vector<std::string> candidates(std::string_view name, const Context& caller) const;
     /// For the pipeline: a call changed this tool's health; tells the listeners.
     void health_changed(std::string_view name) const;
-    /// Up to three names the caller may see that are like this one.
+    /// Up to three names, as they are shown, of tools the caller may see that are like this one.
     std::vector<std::string> suggestions(std::string_view name, const Context& caller) const;
 
 private:

@@ -22,6 +22,12 @@
 // threads that exist for them, in order for each call. They may block, throw and call the runtime: no other
 // call waits for them.
 //
+// Nothing has to block: start() and its kind begin a call and report its end to a Completion (calls.h), on an
+// executor of the host's if it names one.
+//
+// A host that is about to end calls drain() first. What is left when the destructor runs is called off, and
+// where that reaches a tool in the middle of an effect, the outcome is unknown.
+//
 // Threads: all functions may be called from any thread. The destructor cancels what is running, waits for
 // RuntimeOptions::shutdown_grace, and counts the tools it leaves behind; it may run inside a tool. What calls
 // have sent to the ledger is written before it returns: while the disk hangs it waits, as resolve(),
@@ -41,7 +47,9 @@
 
 #include <callgate/approvals.h>
 #include <callgate/args.h>
+#include <callgate/calls.h>
 #include <callgate/context.h>
+#include <callgate/events.h>
 #include <callgate/observer.h>
 #include <callgate/outcome.h>
 #include <callgate/policy.h>
@@ -93,6 +101,12 @@ struct RuntimeOptions {
     /// refused (unavailable {reason: abandoned_calls}) until it returns.
     std::size_t max_abandoned = 16;
     std::size_t max_nesting = 16;  ///< calls inside calls
+    /// How long a tool's question to its caller may stay open (input.h), how often one call may ask, how many
+    /// calls may have open questions at once, and how large a question and an answer may be, as JSON.
+    std::chrono::milliseconds max_input_time{300'000};
+    std::size_t max_input_rounds = 10;
+    std::size_t max_suspended_calls = 1'024;
+    std::size_t max_input_bytes = 1u << 20;
     std::size_t batch_concurrency = 16;
     std::size_t max_batch = 128;
     std::chrono::milliseconds shutdown_grace{5'000};
@@ -163,6 +177,7 @@ struct RuntimeStats {
     std::uint64_t calls = 0;
     std::uint64_t ended[kStateCount] = {};
     std::uint64_t abandoned_now = 0;  ///< tools that outlived their deadline and still run
+    std::uint64_t suspended_now = 0;  ///< calls whose tool has an open question to their caller
     std::uint64_t observer_faults = 0;
     std::uint64_t audit_events = 0;
     /// What each stage counted, as "stage.name": "resolve.not_found", "gate.denied", "dispatch.abandoned" …
@@ -254,11 +269,46 @@ public:
     /// A call_direct is not resumed: make it again with the same tool and arguments, and it finds its
     /// approval.
     Outcome resume(std::string_view call_id, Context context = {});
-    /// Begins a call, and calls `done` with its outcome: on this thread before start() returns, or on one
-    /// that exists for such code. What `done` throws is dropped and counted (RuntimeStats::observer_faults).
+
+    /// Begin what call(), preview(), call_direct(), resume() and call_batch() do, and wait for nothing: see
+    /// Completion for how the end is reported. Returned is the call's id; of resume(), that of the new call.
     /// `also` calls the call off, as the context's own signal does.
-    void start(CallRequest request, Context context, std::function<void(Outcome)> done,
-               const std::stop_token& also = {});
+    std::string start(CallRequest request, Context context, Completion completion,
+                      const std::stop_token& also = {});
+    std::string start_preview(CallRequest request, Context context, Completion completion,
+                              const std::stop_token& also = {});
+    std::string start_direct(const Tool& tool, CallRequest request, Context context, Completion completion,
+                             const std::stop_token& also = {});
+    std::string start_resume(std::string_view call_id, Context context, Completion completion,
+                             const std::stop_token& also = {});
+    /// `done` gets the outcomes in the order of the calls, when the last of them has ended.
+    void start_batch(std::vector<CallRequest> calls, Context context,
+                     std::function<void(std::vector<Outcome>)> done, Executor executor = {},
+                     const std::stop_token& also = {});
+
+    /// The calls under way that wait for something: their tool, a turn, the ledger. One that runs on its
+    /// caller's thread and has waited for nothing is not among them.
+    std::vector<RunningCall> running() const;
+    /// Calls off a call that running() would list; true: it was notified. With a context, only a call of the
+    /// same tenant and principal.
+    bool cancel(std::string_view call_id);
+    bool cancel(std::string_view call_id, const Context& caller);
+    /// What became of a call, as the record has it: of a call under way, of one that waits for a person or
+    /// was resumed since, and of one that has ended, for as long as its key is kept
+    /// (RuntimeOptions::key_ttl). An unknown outcome is kept without a key, too; any other call without one
+    /// leaves nothing behind when it ends. Only for the same tenant and principal; for others, and of what is
+    /// not known, denied {reason: no_such_call}. Also of a call that another program made with this ledger
+    /// before it ended.
+    Result<CallStatus> outcome(std::string_view call_id, const Context& caller = {});
+    /// The same, and waits for nothing: `done` is called once, on `executor`, or without one on a thread that
+    /// exists for such code.
+    void start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
+                       Executor executor = {});
+    /// From now on no calls are taken, except from the tools of calls under way (unavailable {reason:
+    /// draining}); waits until those under way have ended, or so long, and returns how many have not. A
+    /// `done` may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor
+    /// for the thread of coroutines.
+    std::size_t drain(std::chrono::milliseconds at_most);
 
     /// Awaitable forms, defined in async.h: include it to use them.
     template <class Token, std::same_as<CallRequest> Request>
@@ -277,6 +327,12 @@ public:
 
     /// The events on the record, or those with this trace id.
     Result<std::vector<AuditEvent>> audit(std::string_view trace_id = {}) const;
+    /// Puts an event of the host's own on the record (events.h), and gives its number; 0 where the ledger
+    /// writes it with the next batch. Waits for the ledger; start_record() does not, and calls `done` once,
+    /// on `executor`, or without one on this thread or one that exists for such code.
+    Result<std::uint64_t> record(HostEvent event);
+    void start_record(HostEvent event, std::function<void(Result<std::uint64_t>)> done,
+                      Executor executor = {});
     /// The observer is notified of the calls that begin from now on, and of all that goes on the audit.
     void observe(std::shared_ptr<Observer> observer);
     /// It is no longer notified, not of calls under way either: after this returns none of its functions is

@@ -22,6 +22,7 @@
 #include <callgate/args.h>
 #include <callgate/context.h>
 #include <callgate/error.h>
+#include <callgate/input.h>
 #include <callgate/json.h>
 #include <callgate/outcome.h>
 #include <callgate/result.h>
@@ -189,6 +190,19 @@ public:
     /// Runtime::start. `also` calls it off, too.
     virtual void start(std::string_view tool, Args args, std::function<void(Outcome)> done,
                        std::stop_token also = {});
+
+    /// Whether the caller can be asked for this (input.h).
+    virtual bool can_ask(InputRequest::Kind kind) const;
+    /// Asks the caller and waits for nothing. `answered` is called once: where the question is answered,
+    /// which it must not hold up, or on a thread that exists for such code; perhaps before this returns.
+    /// Instead of an answer it gets
+    ///   unavailable {reason: cannot_ask | too_many_suspended}, denied {reason: too_many_rounds},
+    ///   invalid_arguments {reason: question_too_large | not_a_schema …}: nobody was asked
+    ///   timed_out {reason: unanswered}, cancelled {reason: call_ended}: nobody answered
+    /// or what the ledger says while it records nothing, or the caller's own failure.
+    virtual void ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered);
+    /// The same, and waits for the answer. A coroutine awaits async_ask() instead (async.h).
+    virtual Result<InputAnswer> ask(InputRequest request);
 };
 
 class IoHost;

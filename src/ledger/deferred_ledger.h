@@ -216,6 +216,7 @@ public:
     Result<std::vector<AuditEvent>> audit(std::string_view trace) override { return behind_->audit(trace); }
     std::uint64_t audit_count() override { return behind_->audit_count(); }
     Result<std::vector<CallRow>> in_doubt() override { return behind_->in_doubt(); }
+    bool is_alive(OwnerId owner) override { return behind_->is_alive(owner); }
     void owner_gone(OwnerId owner) override { behind_->owner_gone(owner); }
 
 private:

@@ -261,6 +261,8 @@ public:
     /// What a gone owner left in doubt: all for which needs_probe() is true (state_machine.h), keyed or not.
     virtual Result<std::vector<CallRow>> in_doubt() = 0;
 
+    /// Whether its owner may still end a call: it is registered, and its program runs. Takes no disk.
+    virtual bool is_alive(OwnerId owner) = 0;
     /// It runs nothing any more: its calls may be taken over, and who waits for them is woken.
     virtual void owner_gone(OwnerId owner) = 0;
 

@@ -210,6 +210,11 @@ Result<CallRow> MemoryLedger::find(const CallId& call_id) {
     return entry->row;
 }
 
+bool MemoryLedger::is_alive(OwnerId owner) {
+    const base::MutexLock lock(mutex_);
+    return tables_.owners.contains(owner);
+}
+
 Result<std::vector<CallRow>> MemoryLedger::list(std::optional<CallState> state) {
     const base::MutexLock lock(mutex_);
     std::vector<CallRow> listed;

@@ -80,6 +80,7 @@ public:
     std::uint64_t audit_count() override;
     Result<std::vector<CallRow>> in_doubt() override;
 
+    bool is_alive(OwnerId owner) override;
     void owner_gone(OwnerId owner) override;
     bool has_own_thread() const noexcept override { return false; }
 

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/utf8.h"
 #include "json/size.h"
+#include "pipeline/asking.h"
 #include "pipeline/projection.h"
 #include "pipeline/stored.h"
 #include "tool/action_hooks.h"
@@ -103,6 +104,37 @@ Answer run_kind(AttemptKind kind, ToolBody& body, const Object& arguments, CallC
 
 }  // namespace
 
+namespace {
+
+// An answer that a thread waits for.
+class AwaitedAnswer {
+public:
+    void set(Result<InputAnswer> answer) {
+        const base::MutexLock lock(mutex_);
+        answer_ = std::move(answer);
+        is_there_.notify_all();
+    }
+    bool is_there() const {
+        const base::MutexLock lock(mutex_);
+        return answer_.has_value();
+    }
+    void wait() {
+        base::MutexLock lock(mutex_);
+        while (!answer_) is_there_.wait(lock);
+    }
+    Result<InputAnswer> take() {
+        const base::MutexLock lock(mutex_);
+        return std::move(*answer_);
+    }
+
+private:
+    mutable base::Mutex mutex_;
+    base::CondVar is_there_;
+    std::optional<Result<InputAnswer>> answer_ CALLGATE_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
 ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context) {
     try {
         return body.run(arguments, context);
@@ -114,6 +146,10 @@ ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& con
 void RunContext::note_places() {
     auto places = holds_->ticket.places();
     if (!places.empty()) places_ = std::make_unique<const std::vector<std::string>>(std::move(places));
+}
+
+void RunContext::note_channel() {
+    asking_ = std::make_unique<const AuditEvent>(asking_facts(call_));
 }
 
 const Context& RunContext::caller() const {
@@ -192,6 +228,38 @@ void RunContext::start(std::string_view tool, Args args, std::function<void(Outc
     call_.core->start(std::move(request), std::move(done), also);
 }
 
+bool RunContext::can_ask(InputRequest::Kind kind) const {
+    return asking_ != nullptr && pipeline::can_ask(call_, kind);
+}
+
+void RunContext::ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered) {
+    if (asking_ == nullptr) {
+        CallContext::ask(std::move(request), std::move(answered));
+        return;
+    }
+    if (watch_) call_.watch_inline();  // so that others find it, and its deadline stands still
+    pipeline::ask(call_.self(), *asking_, std::move(request), std::move(answered));
+}
+
+Result<InputAnswer> RunContext::ask(InputRequest request) {
+    if (asking_ == nullptr) return CallContext::ask(std::move(request));
+    Runtime::Core& core = *call_.core;
+    const LentThread blocked(core);
+    if (blocked.was_last()) {
+        return fail(ErrorCode::denied,
+                    "Waiting here would block the executor of coroutine tools: await async_ask() instead.",
+                    {{"reason", "would_block"}});
+    }
+    const auto waits = std::make_shared<AwaitedAnswer>();
+    const WorkerPool::Waiting waiting;
+    ask(std::move(request), [waits, weak = core.weak_from_this()](Result<InputAnswer> answer) {
+        waits->set(std::move(answer));
+        if (const auto alive = weak.lock()) alive->wake_io();
+    });
+    if (!waits->is_there() && !core.work_on_io_thread([&] { return waits->is_there(); })) waits->wait();
+    return waits->take();
+}
+
 Request RunContext::nested(std::string_view tool, Args args) {
     Request request;
     request.tool = std::string(tool);
@@ -200,12 +268,14 @@ Request RunContext::nested(std::string_view tool, Args args) {
     context.idempotency_key.clear();
     context.timeout.reset();
     context.on_progress = nullptr;
+    context.external_id.clear();
+    context.progress_token = nullptr;
     context.cancel = cancel();
     if (context.trace_id.empty()) context.trace_id = base::Uuid{call_.id}.to_string();
     request.context = share(std::move(context));
     Origin& from = request.from();
     adopt(from);
-    from.latest = call_.deadline;
+    from.latest = call_.deadline_now();
     const base::MutexLock lock(call_.shared.mutex);
     if (call_.shared.ended) {
         from.refused = Error(ErrorCode::cancelled, "The call that asked for this one has ended.");
@@ -223,6 +293,7 @@ void RunContext::adopt(Origin& from) const {
     }
     const base::MutexLock lock(call_.shared.mutex);
     from.secrets = call_.shared.secrets;
+    from.parent_has_ended = call_.shared.ended;
     if (call_.shared.ended) return;  // and has given back what it held
     if (own != nullptr) {
         from.held_resources = own->held_resources;
@@ -231,6 +302,11 @@ void RunContext::adopt(Origin& from) const {
     if (places_) from.held_places.insert(from.held_places.end(), places_->begin(), places_->end());
     if (holds_ != nullptr && !holds_->waits_for_resource.empty())
         from.held_resources.push_back(holds_->waits_for_resource);
+}
+
+std::weak_ptr<Call> RunContext::call_for_later() const {
+    call_.hand_out();
+    return call_.weak_self();
 }
 
 AttemptState::AttemptState(std::shared_ptr<Call> call, AttemptKind kind, std::uint32_t number,

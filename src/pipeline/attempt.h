@@ -35,6 +35,8 @@ public:
         if (inlined) runner_ = std::this_thread::get_id();
         if (holds_ != nullptr) [[unlikely]]
             note_places();
+        if (call.request.context->input != nullptr) [[unlikely]]
+            note_channel();
     }
 
     const Context& caller() const override;
@@ -50,18 +52,26 @@ public:
     void start(std::string_view tool, Args args, std::function<void(Outcome)> done,
                std::stop_token also) override;
 
+    bool can_ask(InputRequest::Kind kind) const override;
+    void ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered) override;
+    Result<InputAnswer> ask(InputRequest request) override;
+
     const std::shared_ptr<Runtime::Core>& core() const noexcept { return call_.core; }
     /// A call that this body makes, but not through this context: it is its child for the limits on depth,
     /// resources and places; who asks and until when is what its own context says.
     void adopt(Origin& from) const;
+    /// To look later whether it has ended. On the thread its body runs on.
+    std::weak_ptr<Call> call_for_later() const;
 
 private:
     Request nested(std::string_view tool, Args args);
     [[gnu::cold]] void note_places();
+    [[gnu::cold]] void note_channel();
 
     Call& call_;
     const ColdState* holds_;  // what the call holds while it runs; null: nothing
     std::unique_ptr<const std::vector<std::string>> places_;  // of limits, likewise; null: none
+    std::unique_ptr<const AuditEvent> asking_;  // where the caller can be asked: what the record says of it
     std::uint32_t number_;
     bool watch_;
     std::thread::id runner_{};  // of an inlined run; a tool may speak from other threads as well

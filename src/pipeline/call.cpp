@@ -65,9 +65,8 @@ Call::~Call() {
     if (armed_) disarm();
 }
 
-void Call::start(const std::shared_ptr<Call>& call, Done done, DoneIs whose) {
-    call->others().done = std::move(done);
-    call->others().whose_done = whose;
+void Call::start(const std::shared_ptr<Call>& call, Reports reports) {
+    call->others().reports = std::move(reports);
     call->host_pool_notifies_ = true;
     call->run_.begin_alone();
     call->begin(call);
@@ -161,16 +160,11 @@ void Call::finish_before_others() {
     }
     // Before it is over: whoever waits for its end may take the call with it.
     std::optional<Done> done;
-    if (others_->done) done = std::exchange(others_->done, nullptr);
+    if (others_->reports.done) done = std::exchange(others_->reports.done, nullptr);
     if (run_.end() == Then::look_after_reply) [[unlikely]]
         look_after_reply();
     if (handed_out) run_.wake_waiter();  // or nobody else can be waiting
-    if (!done) return;
-    if (others_->whose_done == DoneIs::ours && !others_->notices.pending()) {
-        (*done)(*this);
-    } else {
-        notify([this, done = std::move(*done)] { done(*this); });
-    }
+    if (done) report(std::move(*done), others_->reports.whose);
 }
 
 Step Call::refuse(Error why) {

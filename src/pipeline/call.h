@@ -55,6 +55,7 @@
 namespace callgate::pipeline {
 
 class AttemptState;
+class Question;
 
 class Call final : public ledger::Waiter {
 public:
@@ -68,11 +69,15 @@ public:
 
     // Driving.
 
-    /// What `done` is: a host's own code, or ours, which is quick and may run where the call ends.
-    enum class DoneIs : std::uint8_t { foreign, ours };
-    /// Begins the call. `done` is called once, perhaps before this returns, after everything else of this
-    /// call that the host is notified of.
-    static void start(const std::shared_ptr<Call>& call, Done done, DoneIs whose);
+    /// A host's own code, or ours, which is quick and may run where the call is.
+    enum class CodeIs : std::uint8_t { foreign, ours };
+    /// How the end of a call that nobody waits for is reported.
+    struct Reports {
+        Done done;      ///< once, perhaps before start() returns, after all else that the host is notified of
+        Done recorded;  ///< at most once, before it; may be absent
+        CodeIs whose = CodeIs::foreign;
+    };
+    static void start(const std::shared_ptr<Call>& call, Reports reports);
     /// Begins the call and waits for its end.
     [[gnu::hot]] static Outcome run_to_end(const std::shared_ptr<Call>& call);
     /// Of a call that is over; once.
@@ -181,9 +186,27 @@ public:
     /// A hook has to run and must not on this thread: what a stage returns then; it is run again on a thread
     /// where hooks may run. Nothing: they may here.
     std::optional<Step> hooks_elsewhere();
+    /// The ledger has the call, or its end: who started it is notified, once.
+    void on_the_record() {
+        if (others_ && others_->reports.recorded) [[unlikely]]
+            report_recorded();
+    }
+    /// The id under which the ledger has it.
+    std::string recorded_id() const;
+    /// What others see of it has changed.
+    void looks_different();
     bool cancel_wanted() const noexcept { return cancel_wanted_.load(std::memory_order_acquire); }
     bool expired() const noexcept { return expired_.load(std::memory_order_acquire); }
     std::chrono::nanoseconds time_left() const;
+    /// Its deadline, later by the time for which it has stood still.
+    base::MonotonicTime deadline_now() const;
+    bool is_past_deadline() const { return core->clock().monotonic_now() >= deadline_now(); }
+    // Its tool, or that of a call inside it, has asked somebody: its time stands still until the last of them
+    // has an answer. From any thread; only of a call that is watched.
+    void stand_still();
+    void go_on_counting();
+    /// What others see of it: whether it asks.
+    void seems_to_ask(Asks asks) { core->waiting_calls.change(others_->place, asks); }
     /// Masks what must not be seen; its secrets are those this call has used so far.
     [[gnu::hot]] redact::Redactor redactor() const;
     redact::SecretSet& secrets();
@@ -207,6 +230,11 @@ public:
     Runtime::Core::Workspace& workspace() {
         if (!workspace_) workspace_ = core->lend();
         return *workspace_;
+    }
+    /// No tool of it may make calls or use secrets any more. From any thread.
+    bool has_ended() const {
+        const base::MutexLock lock(shared.mutex);
+        return shared.ended;
     }
     bool effectful() const noexcept { return effect != EffectClass::read; }
 
@@ -276,6 +304,13 @@ public:
         std::list<Progress> held CALLGATE_GUARDED_BY(mutex);
         std::optional<Partial> partial CALLGATE_GUARDED_BY(mutex);
         std::shared_ptr<redact::SecretSet> secrets CALLGATE_GUARDED_BY(mutex);
+        // Questions that its tool has asked its caller.
+        std::uint32_t rounds CALLGATE_GUARDED_BY(mutex) = 0;
+        std::uint32_t open_questions CALLGATE_GUARDED_BY(mutex) = 0;
+        std::vector<std::weak_ptr<Question>> questions CALLGATE_GUARDED_BY(mutex);
+        std::uint32_t stand_stills CALLGATE_GUARDED_BY(mutex) = 0;  // of it and of calls inside it
+        base::MonotonicTime stands_since CALLGATE_GUARDED_BY(mutex){};
+        std::chrono::nanoseconds stood CALLGATE_GUARDED_BY(mutex){0};
     } shared;
 
 private:
@@ -301,6 +336,8 @@ private:
     void run_here();
     [[gnu::cold]] bool deliver_before();
     void end_delivery();
+    [[gnu::cold]] void report(Done report, CodeIs whose);
+    [[gnu::cold]] void report_recorded();
     template <class Notice>
     void notify_safely(Notice& notice) {
         CALLGATE_FOREIGN_CODE("what a host is notified of");
@@ -324,6 +361,7 @@ private:
     std::atomic<bool> expired_{false};
     std::atomic<bool> stop_at_once_{false};
     std::atomic<bool> uses_secrets_{false};
+    std::atomic<bool> has_stood_still_{false};
     const std::shared_ptr<Call>* holder_ = nullptr;  // who began it, until it is handed out
     std::unique_ptr<ColdState> cold_;
     std::unique_ptr<Runtime::Core::Workspace> workspace_;
@@ -337,8 +375,7 @@ private:
         std::weak_ptr<Call> self;
         std::shared_ptr<Call> kept;  // a call that waits keeps itself: its caller need not
         Notices notices;             // what the host is still to be notified of
-        Done done;
-        DoneIs whose_done = DoneIs::foreign;
+        Reports reports;
         std::shared_ptr<Call> left_self;  // until what it left has come
         bool left_turn = false;           // that is expected as a turn
         // Of a call that outlives its loan: what it has from the workspace.
@@ -348,8 +385,7 @@ private:
         TimerId timer;
         TimerId second_timer;
         std::optional<std::stop_callback<std::function<void()>>> on_cancel;
-        Call* next_waiting = nullptr;  // core's list of those that wait, under its lock
-        Call* previous_waiting = nullptr;
+        WaitingPlace place;
     };
     [[gnu::cold]] void make_others() { others_ = std::make_unique<Others>(); }
     Others& others() {

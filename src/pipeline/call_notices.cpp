@@ -1,4 +1,7 @@
 // Foreign code of a call: what its host is notified of, and its hooks.
+#include <utility>
+
+#include "base/ids.h"
 #include "pipeline/call.h"
 
 namespace callgate::pipeline {
@@ -62,6 +65,10 @@ void Call::notify_later(Notices::Notice notice) {
     if (core->host.submit(delivery) != WorkerPool::Submitted::taken) delivery->drop();
 }
 
+std::string Call::recorded_id() const {
+    return base::Uuid{claim_id == CallId{} ? id : claim_id}.to_string();
+}
+
 void Call::end_delivery() {
     if (!host_pool_notifies_) {
         others_->notices.drain_and_close(core->counters.observer_faults);
@@ -69,6 +76,19 @@ void Call::end_delivery() {
     }
     const WorkerPool::Waiting waiting;
     others_->notices.wait_until_delivered();
+}
+
+// Behind what the host is still to be notified of; ours needs no thread of its own if there is nothing.
+void Call::report(Done report, CodeIs whose) {
+    if (whose == CodeIs::ours && !notices_pending()) {
+        report(*this);
+    } else {
+        notify([this, report = std::move(report)] { report(*this); });
+    }
+}
+
+void Call::report_recorded() {
+    report(std::exchange(others_->reports.recorded, nullptr), others_->reports.whose);
 }
 
 std::optional<Step> Call::hooks_elsewhere() {

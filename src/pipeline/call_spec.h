@@ -46,6 +46,7 @@ struct Origin {
     std::unique_ptr<Approval> approval;       ///< resume: the approval this call executes
     std::optional<Error> refused;             ///< wrong before it could begin (no usable tool call)
     CallId parent{};
+    bool parent_has_ended = false;  ///< before this call was made: by a tool that was left behind
     std::size_t depth = 0;
     std::optional<base::MonotonicTime> latest;   ///< the parent's deadline
     std::shared_ptr<redact::SecretSet> secrets;  ///< the parent's, so that nested calls mask them too

@@ -38,7 +38,9 @@ void Call::cancel() {
     if (stop_at_once_.load(std::memory_order_acquire)) request_stop();
 }
 
+// The timer was set for a deadline that has moved since: another is, when the last question has its answer.
 void Call::expire() {
+    if (has_stood_still_.load(std::memory_order_acquire) && !is_past_deadline()) return;
     expired_.store(true, std::memory_order_release);
     go_on();
     leave_soon();
@@ -64,7 +66,7 @@ std::optional<Error> Call::check_stopped() {
     has_awaited_ = false;
     fix_deadline();
     if (cancel_wanted() || request.context->cancel.stop_requested() || core->closing()) return called_off();
-    if (expired() || core->clock().monotonic_now() >= deadline) return out_of_time();
+    if (expired() || is_past_deadline()) return out_of_time();
     return std::nullopt;
 }
 
@@ -73,7 +75,13 @@ void Call::arm() {
     armed_ = true;
     hand_out();
     fix_deadline();
-    core->waiting(*this);
+    WaitingPlace& place = others_->place;
+    place.call = others_->self;
+    place.id = id;
+    place.parent = outcome.parent_call_id;
+    place.started = started_wall;
+    place.seen = {outcome.tool, outcome.action, request.context};
+    core->waiting_calls.add(place);
     others_->kept = self();
     watch_deadline();
     const std::stop_token& token = request.context->cancel;
@@ -85,6 +93,10 @@ void Call::arm() {
     if (core->closing()) cancel();  // it came too late to be cancelled with the others
 }
 
+void Call::looks_different() {
+    if (armed_) core->waiting_calls.change(others_->place, {outcome.tool, outcome.action, request.context});
+}
+
 void Call::watch_deadline() {
     others_->timer = core->timers().at(deadline, [weak = others_->self] {
         if (const auto alive = weak.lock()) alive->expire();
@@ -93,7 +105,7 @@ void Call::watch_deadline() {
 
 void Call::disarm() {
     armed_ = false;
-    core->not_waiting(*this);
+    core->waiting_calls.remove(others_->place);
     core->timers().cancel(others_->timer);
     if (others_->second_timer) core->timers().cancel(others_->second_timer);
     others_->on_cancel.reset();
@@ -158,8 +170,35 @@ void Call::request_stop() {
 }
 
 std::chrono::nanoseconds Call::time_left() const {
-    const auto left = deadline - core->clock().monotonic_now();
+    const auto left = deadline_now() - core->clock().monotonic_now();
     return std::max(left, std::chrono::nanoseconds(0));
+}
+
+base::MonotonicTime Call::deadline_now() const {
+    if (!has_stood_still_.load(std::memory_order_acquire)) return deadline;
+    const base::MutexLock lock(shared.mutex);
+    auto stood = shared.stood;
+    if (shared.stand_stills > 0) stood += core->clock().monotonic_now() - shared.stands_since;
+    // Later by a little more than it was, never earlier.
+    return base::later(deadline, std::chrono::ceil<std::chrono::milliseconds>(stood));
+}
+
+void Call::stand_still() {
+    const base::MutexLock lock(shared.mutex);
+    has_stood_still_.store(true, std::memory_order_release);
+    if (shared.stand_stills++ == 0) shared.stands_since = core->clock().monotonic_now();
+}
+
+void Call::go_on_counting() {
+    {
+        const base::MutexLock lock(shared.mutex);
+        if (--shared.stand_stills > 0) return;
+        shared.stood += core->clock().monotonic_now() - shared.stands_since;
+    }
+    // One timer more than it needs, perhaps: it looks, and a call that is over is not held by it.
+    core->timers().at(deadline_now(), [weak = weak_self()] {
+        if (const auto alive = weak.lock()) alive->expire();
+    });
 }
 
 }  // namespace callgate::pipeline

@@ -106,6 +106,7 @@ Step handle(Call& call) {
             call.epoch = call.cold().claimed.row.epoch;
             call.claim_id = call.cold().claimed.row.call_id;
             project_claim_events(call, call.cold().claimed.first_event);
+            call.on_the_record();
             if (call.cold().claimed.row.state == ledger::CallState::reconciling) return probe(call);
             call.attempts = call.cold().claimed.row.attempt;
             call.phase = ClaimPhase::done;

@@ -58,6 +58,8 @@ struct ColdState {
     ToolFailure last_failure;
     std::optional<base::MonotonicTime> retry_at;
     base::MonotonicTime undo_until{};
+    /// A call that was called off: until when its tool may still say what came of it.
+    std::optional<base::MonotonicTime> grace_until;
 };
 
 }  // namespace callgate::pipeline

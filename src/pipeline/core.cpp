@@ -48,7 +48,58 @@ pipeline::WorkerPool::Options host_options(const RuntimeOptions& options) {
     return host;
 }
 
+// What a call does to report to its starter: with an executor it only hands over, which is ours.
+pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::StopRelay> relay) {
+    using pipeline::Call;
+    Call::Reports reports;
+    if (completion.executor) {
+        const auto shared = std::make_shared<const Completion>(std::move(completion));
+        reports.whose = Call::CodeIs::ours;
+        reports.done = [shared, relay = std::move(relay)](Call& ended) {
+            if (!shared->done) return;
+            ended.core->run_on(shared->executor,
+                               [shared, outcome = ended.take_outcome()] { shared->done(outcome); });
+        };
+        if (shared->recorded)
+            reports.recorded = [shared](Call& call) {
+                call.core->run_on(shared->executor,
+                                  [shared, id = call.recorded_id()] { shared->recorded(id); });
+            };
+        return reports;
+    }
+    if (completion.recorded)
+        reports.recorded = [recorded = std::move(completion.recorded)](Call& call) {
+            recorded(call.recorded_id());
+        };
+    reports.done = [done = std::move(completion.done), relay = std::move(relay)](Call& ended) {
+        if (done) done(ended.take_outcome());
+    };
+    return reports;
+}
+
 // What belongs to no call.
+class HostWork final : public pipeline::PoolTask {
+public:
+    HostWork(std::shared_ptr<Runtime::Core> core, std::function<void()> work)
+        : core_(std::move(core)), work_(std::move(work)) {}
+    void run() override {
+        try {
+            work_();
+        } catch (...) {
+            core_->counters.observer_faults.add();
+        }
+    }
+    // The runtime has gone.
+    void drop() override {
+        const base::FreedThread freed;
+        run();
+    }
+
+private:
+    std::shared_ptr<Runtime::Core> core_;
+    std::function<void()> work_;
+};
+
 class CoreDelivery final : public pipeline::PoolTask {
 public:
     explicit CoreDelivery(std::shared_ptr<Runtime::Core> core) : core_(std::move(core)) {}
@@ -121,8 +172,7 @@ Outcome Runtime::Core::run(pipeline::Request request) {
     return pipeline::Call::run_to_end(call);
 }
 
-void Runtime::Core::start(pipeline::Request request, std::function<void(Outcome)> done,
-                          const std::stop_token& also) {
+CallId Runtime::Core::start(pipeline::Request request, Completion completion, const std::stop_token& also) {
     std::shared_ptr<base::StopRelay> relay;  // lives as long as the call may be called off
     if (also.stop_possible() && CALLGATE_GUARD(slot_cancels)) {
         relay = std::make_shared<base::StopRelay>();
@@ -133,10 +183,27 @@ void Runtime::Core::start(pipeline::Request request, std::function<void(Outcome)
         request.context = pipeline::share(std::move(context));
     }
     const auto call = make_call();
+    const CallId id = call->id;
     call->prepare(std::move(request));
-    pipeline::Call::start(
-        call, [done = std::move(done), relay](pipeline::Call& ended) { done(ended.take_outcome()); },
-        pipeline::Call::DoneIs::foreign);
+    pipeline::Call::start(call, reports_to(std::move(completion), std::move(relay)));
+    return id;
+}
+
+void Runtime::Core::run_on(const Executor& executor, std::function<void()> work) {
+    // It may keep the work for longer than the runtime lives.
+    auto counted = [weak = weak_from_this(), work = std::move(work)] {
+        try {
+            work();
+        } catch (...) {
+            if (const auto core = weak.lock()) core->counters.observer_faults.add();
+        }
+    };
+    try {
+        executor(counted);
+    } catch (...) {
+        counters.observer_faults.add();
+        notify(std::move(counted));
+    }
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
@@ -160,6 +227,15 @@ void Runtime::Core::notify(pipeline::Notices::Notice notice) {
         }
         return;
     }
+    notify_elsewhere(std::move(notice));
+}
+
+void Runtime::Core::run_on_host(std::function<void()> work) {
+    auto task = std::make_shared<HostWork>(shared_from_this(), std::move(work));
+    if (host.submit(task) != pipeline::WorkerPool::Submitted::taken) task->drop();
+}
+
+void Runtime::Core::notify_elsewhere(pipeline::Notices::Notice notice) {
     if (notices.push(notice) != pipeline::Notices::Pushed::first) return;
     auto delivery = std::make_shared<CoreDelivery>(shared_from_this());
     if (host.submit(delivery) != pipeline::WorkerPool::Submitted::taken) delivery->drop();
@@ -284,33 +360,36 @@ bool Runtime::Core::still_watches(const Observer& observer) const {
            std::ranges::any_of(*now, [&](const Watcher& one) { return one.observer.get() == &observer; });
 }
 
-void Runtime::Core::waiting(pipeline::Call& call) {
-    const base::MutexLock lock(waiting_mutex_);
-    call.others_->next_waiting = waiting_;
-    if (waiting_ != nullptr) waiting_->others_->previous_waiting = &call;
-    waiting_ = &call;
+// Every call that began is counted before it looks whether it came too late, and counted again when it has
+// ended: what is counted once is under way.
+std::size_t Runtime::Core::under_way() const noexcept {
+    std::uint64_t ended = 0;
+    for (const auto& state : counters.ended) ended += state.get_ordered();
+    return static_cast<std::size_t>(counters.calls.get_ordered() - ended);
 }
 
-void Runtime::Core::not_waiting(pipeline::Call& call) {
-    const base::MutexLock lock(waiting_mutex_);
-    pipeline::Call* const next = std::exchange(call.others_->next_waiting, nullptr);
-    pipeline::Call* const previous = std::exchange(call.others_->previous_waiting, nullptr);
-    if (next != nullptr) next->others_->previous_waiting = previous;
-    (previous != nullptr ? previous->others_->next_waiting : waiting_) = next;
+std::size_t Runtime::Core::drain(std::chrono::milliseconds at_most) {
+    Ending none = Ending::no;
+    ending_.compare_exchange_strong(none, Ending::draining);
+    const pipeline::LentThread blocked(*this);
+    const pipeline::WorkerPool::Waiting waiting;
+    const auto until = base::later(std::chrono::steady_clock::now(), at_most);
+    base::MutexLock lock(drain_mutex_);
+    while (under_way() != 0) {
+        if (drained_.wait_until(lock, until) == std::cv_status::timeout) break;
+    }
+    return under_way();
+}
+
+void Runtime::Core::ended_while_draining() {
+    const base::MutexLock lock(drain_mutex_);
+    drained_.notify_all();
 }
 
 void Runtime::Core::close() {
-    closing_.store(true, std::memory_order_release);
+    ending_.store(Ending::closing);
     parts.operator_server = nullptr;
-    std::vector<std::shared_ptr<pipeline::Call>> running;
-    {
-        const base::MutexLock lock(waiting_mutex_);
-        for (pipeline::Call* call = waiting_; call != nullptr; call = call->others_->next_waiting) {
-            if (auto alive = call->self()) running.push_back(std::move(alive));
-        }
-    }
-    for (const auto& call : running) call->cancel();
-    running.clear();
+    for (const auto& call : waiting_calls.all()) call->cancel();
     approval_watch->close();
     wait_for_turns();
     const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <callgate/calls.h>
 #include <callgate/observer.h>
 #include <callgate/policy.h>
 #include <callgate/registry.h>
@@ -34,6 +35,7 @@
 #include "pipeline/notices.h"
 #include "pipeline/timers.h"
 #include "pipeline/tool_cache.h"
+#include "pipeline/waiting_calls.h"
 #include "pipeline/worker_pool.h"
 
 namespace callgate {
@@ -100,10 +102,16 @@ public:
     [[gnu::hot]] std::shared_ptr<pipeline::Call> make_call();
     Outcome run(pipeline::Request request);
     /// Begins a call; `also` calls it off as its context's signal does.
-    void start(pipeline::Request request, std::function<void(Outcome)> done, const std::stop_token& also);
+    CallId start(pipeline::Request request, Completion completion, const std::stop_token& also);
+    /// Gives work to a host's executor; where that throws, it is run as other code of the host's is.
+    void run_on(const Executor& executor, std::function<void()> work);
     /// Blocks until the call is over. On a thread that others may need meanwhile, it makes room for them.
     void wait_for(pipeline::Call& call);
     std::vector<Outcome> run_batch(std::vector<CallRequest> calls, Context context);
+    /// The same, and waits for nothing.
+    void start_batch(std::vector<CallRequest> calls, Context context,
+                     std::function<void(std::vector<Outcome>)> done, Executor executor,
+                     const std::stop_token& also);
     CallExplanation explain(pipeline::Request request, std::optional<base::WallTime> at);
 
     // Who watches.
@@ -148,15 +156,41 @@ public:
     bool telemetry_wanted() const noexcept { return telemetry_wanted_.load(std::memory_order_relaxed); }
     /// Foreign code that belongs to no call under way: here, or in order on `host` where this thread is ours.
     void notify(pipeline::Notices::Notice notice);
+    /// Finds an answer where that may block, on a thread of `host`, and reports it: `find(core)`,
+    /// `done(answer)`.
+    template <class Answer, class Find>
+    void answer_later(Find find, std::function<void(Answer)> done, Executor executor) {
+        run_on_host([self = shared_from_this(), find = std::move(find), done = std::move(done),
+                     executor = std::move(executor)] {
+            Answer answer = find(self);
+            if (!done) return;
+            auto report = [done, answer = std::move(answer)] { done(answer); };
+            executor ? self->run_on(executor, std::move(report)) : report();
+        });
+    }
+    void run_on_host(std::function<void()> work);
+    /// The same, never here.
+    void notify_elsewhere(pipeline::Notices::Notice notice);
     bool log_wanted() const noexcept { return log_wanted_.load(std::memory_order_relaxed); }
 
     /// The runtime goes: no new calls, the running ones are cancelled, threads get their grace.
     void close();
-    bool closing() const noexcept { return closing_.load(std::memory_order_acquire); }
+    enum class Ending : std::uint8_t {
+        no,
+        draining,  ///< takes no new calls, except from tools of those under way
+        closing    ///< takes none, and has called off all others
+    };
+    Ending ending() const noexcept { return ending_.load(); }
+    bool closing() const noexcept { return ending_.load(std::memory_order_acquire) == Ending::closing; }
+    /// Takes no new calls from now on, and waits until those under way have ended. How many have not.
+    std::size_t drain(std::chrono::milliseconds at_most);
+    /// A call has ended, and somebody waits for the last of them.
+    [[gnu::cold]] void ended_while_draining();
 
-    /// Calls that wait for something; they are the ones to cancel at the end.
-    void waiting(pipeline::Call& call);
-    void not_waiting(pipeline::Call& call);
+    /// Calls whose tools have open questions to their callers.
+    std::atomic<std::size_t> suspended{0};
+    /// Calls that wait for something: those that others can find.
+    pipeline::WaitingCalls waiting_calls;
 
     /// Something that the ledger is to answer will go on as a turn; the runtime does not go before it came.
     /// False: it has gone, and there are no turns any more.
@@ -209,9 +243,11 @@ private:
     std::atomic<bool> telemetry_wanted_{false};
     std::atomic<bool> log_wanted_{false};
 
-    base::Mutex waiting_mutex_;
-    pipeline::Call* waiting_ CALLGATE_GUARDED_BY(waiting_mutex_) = nullptr;  // the first of them
-    std::atomic<bool> closing_{false};
+    std::size_t under_way() const noexcept;
+
+    std::atomic<Ending> ending_{Ending::no};
+    base::Mutex drain_mutex_;
+    base::CondVar drained_;
     static constexpr std::uint32_t kNoMoreTurns = 1u << 31;
     std::atomic<std::uint32_t> turns_expected_{0};
 

@@ -20,6 +20,9 @@ class Counter {
 public:
     void add(std::uint64_t by = 1) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
     std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+    /// In one order with what else is ordered: who counts and then looks is seen by who sets and then reads.
+    void add_ordered() noexcept { value_.fetch_add(1); }
+    std::uint64_t get_ordered() const noexcept { return value_.load(); }
 
 private:
     std::atomic<std::uint64_t> value_{0};

@@ -59,7 +59,7 @@ struct Node : TestRuntime {
 };
 
 /// A tool that keeps its thread until it is released.
-struct Held {
+struct HeldTool {
     std::promise<void> entered;
     std::promise<void> release;
     Tool tool() {
@@ -83,7 +83,7 @@ RuntimeStats predicate_that_throws(Rule::Do what) {
 }
 
 RuntimeStats abandon(std::string_view until) {
-    Held held;
+    HeldTool held;
     RuntimeOptions options;
     options.max_abandoned = 1;
     const Node node(held.tool().timeout(50ms), options);
@@ -98,7 +98,7 @@ RuntimeStats abandon(std::string_view until) {
 }
 
 RuntimeStats fill_the_queue() {
-    Held held;
+    HeldTool held;
     RuntimeOptions options;
     options.pool_threads = 1;
     options.max_queued_calls = 1;
@@ -113,6 +113,26 @@ RuntimeStats fill_the_queue() {
     held.release.set_value();
     ended.get_future().wait();
     return stats;
+}
+
+/// A caller that lets each question go.
+class Silent final : public InputChannel {
+public:
+    explicit Silent(InputAbilities what) : able_(what) {}
+    InputAbilities abilities() const override { return able_; }
+    void ask(std::shared_ptr<PendingInput> question) override { question.reset(); }
+
+private:
+    InputAbilities able_;
+};
+
+RuntimeStats ask_its_caller(InputAbilities able) {
+    const Node node(answers("t", [](const Object&, CallContext& from) {
+        return ToolReturn(Value(from.ask(InputRequest::roots()).has_value()));
+    }));
+    Context context;
+    context.input = std::make_shared<Silent>(able);
+    return node.call({}, context);
 }
 
 // Two calls with one key that both found it free.
@@ -322,6 +342,18 @@ std::map<std::string, Scenario> scenarios() {
     };
     return {
         {"resolve.not_found", [] { return Node().call(); }},
+        {"resolve.draining",
+         [] {
+             const Node node(reads());
+             EXPECT_EQ(node.runtime->drain(0ms), 0u);
+             return node.call();
+         }},
+        {"resolve.ambiguous_name",
+         [] {
+             const Node node(reads("a/t"));
+             EXPECT_TRUE(node.runtime->tools().add(reads("b/t")));
+             return node.call();
+         }},
         {"resolve.unavailable",
          [] {
              const Node node(reads());
@@ -424,6 +456,8 @@ std::map<std::string, Scenario> scenarios() {
         {"claim.reconciled", probe},
         {"claim.ledger_down", [] { return without_ledger("ledger.claim"); }},
         {"dispatch.retries", retry},
+        {"dispatch.asked", [] { return ask_its_caller(InputAbilities{true, true, true, true}); }},
+        {"dispatch.not_asked", [] { return ask_its_caller({}); }},
         {"dispatch.abandoned", [] { return abandon("refused"); }},
         {"dispatch.late_answers", [] { return abandon("late"); }},
         {"dispatch.fenced", take_over},

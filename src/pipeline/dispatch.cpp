@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "json/size.h"
+#include "pipeline/asking.h"
 #include "pipeline/attempt.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
@@ -71,6 +72,17 @@ Error called_off_while_queued() {
             {{"reason", "queued"}}};
 }
 
+bool had_grace(const Call& call) {
+    return call.cold_if() != nullptr && call.cold_if()->grace_until.has_value();
+}
+
+// It was called off, and did nothing: that is what became of the call, whatever the tool calls it.
+void obeyed(Error& error) {
+    if (error.code == ErrorCode::cancelled) return;
+    error.details.emplace("was", to_string(error.code));
+    error.code = ErrorCode::cancelled;
+}
+
 Step failed(Call& call, ToolFailure failure) {
     switch (failure.applied) {
         case Applied::no: call.attempt_end = ledger::AttemptEnd::not_applied; break;
@@ -82,6 +94,7 @@ Step failed(Call& call, ToolFailure failure) {
             call.core->clock().wall_now() + *failure.retry_after));
         failure.error.details["retry_after_ms"] = failure.retry_after->count();
     }
+    if (failure.applied == Applied::no && had_grace(call)) obeyed(failure.error);
     const ErrorCode code = failure.error.code;
     if (failure.applied == Applied::maybe && call.effectful()) {
         return call.end(State::unknown, std::move(failure.error));
@@ -230,6 +243,22 @@ void leave_out_not_finite(Object& details) {
     return handle(call, run_inside(*call.tool->runner(), call.arguments->get_object(), context));
 }
 
+// It was called off: a tool that runs and looks at its signal has the caller's grace to say what came of it.
+[[gnu::cold]] bool may_still_answer(Call& call) {
+    const auto grace = call.request.context->cancel_grace;
+    if (grace <= std::chrono::milliseconds(0) || !call.attempt->began()) return false;
+    if (call.expired() || call.core->closing()) return false;
+    std::optional<base::MonotonicTime>& until = call.cold().grace_until;
+    const auto now = call.core->clock().monotonic_now();
+    if (!until) {
+        until = base::later(now, grace);
+        call.wake_at(*until);
+        withdraw_questions(call);
+        Call::stop_elsewhere(call.self());
+    }
+    return now < *until;
+}
+
 Step running(Call& call) {
     if (auto answer = call.attempt->take()) {
         const bool began = call.attempt->began();
@@ -238,8 +267,10 @@ Step running(Call& call) {
         if (!began) return never_began(call, std::move(returned.error().error));
         return handle(call, std::move(returned));
     }
-    if (call.cancel_wanted())
+    if (call.cancel_wanted()) {
+        if (may_still_answer(call)) return Step::pending;
         return give_up(call) ? called_off(call) : never_began(call, called_off_while_queued());
+    }
     if (call.expired()) return give_up(call) ? timed_out(call) : never_began(call, queued_too_long(call));
     return Step::pending;
 }

@@ -15,6 +15,8 @@ namespace callgate::pipeline {
 
 #define CALLGATE_DISPATCH_COUNTERS(X)                        \
     X(retries)                                               \
+    X(asked)        /* questions put to callers */           \
+    X(not_asked)    /* that were not: limits, no channel */  \
     X(abandoned)    /* tools that outlived their deadline */ \
     X(late_answers) /* of those */                           \
     X(fenced)       /* another owner had taken the call over */

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pipeline/afterwards.h"
 #include "pipeline/call.h"
 #include "pipeline/dispatch.h"
 #include "pipeline/key.h"
@@ -11,58 +12,6 @@
 
 namespace callgate::pipeline {
 namespace {
-
-bool accepted(const ledger::SettleReply& reply) {
-    return reply.settled.accepted;
-}
-bool accepted(const ledger::ConcludeReply& reply) {
-    return reply.accepted;
-}
-bool accepted(const ledger::Reply&) {
-    return false;  // it was projected when the call ended
-}
-
-// A request to the ledger that nobody waits for. It keeps itself alive until the ledger has answered.
-template <class Answer>
-class Afterwards final : public ledger::Waiter,
-                         public PoolTask,
-                         public std::enable_shared_from_this<Afterwards<Answer>> {
-public:
-    Afterwards(std::shared_ptr<Call> call, const AuditEvent& event) : call_(std::move(call)), event_(event) {}
-
-    /// `ask(event, reply, waiter)`
-    template <class Ask>
-    void begin(Ask ask) {
-        as_turn_ = call_->core->expect_turn();
-        const auto self = kept_ = this->shared_from_this();
-        if (ask(event_, reply_, *this) == ledger::Io::pending) return;
-        kept_ = nullptr;
-        run();
-    }
-    void wake() override {
-        const auto self = std::move(kept_);
-        if (as_turn_) call_->core->turns.submit(self);
-    }
-    void run() override {
-        if (!as_turn_) return;  // the runtime has gone, and its observers with it
-        publish();
-        call_->core->turn_came();
-    }
-    void drop() override { run(); }
-
-private:
-    void publish() {
-        if (reply_.error || !accepted(reply_)) return;
-        event_.sequence = reply_.first_event;
-        project_late_audit(*call_, event_);
-    }
-
-    const std::shared_ptr<Call> call_;
-    AuditEvent event_;
-    Answer reply_;
-    std::shared_ptr<Afterwards> kept_;
-    bool as_turn_ = false;
-};
 
 AuditEvent event_of_leaving(Call& call, std::string_view detail) {
     AuditEvent event = make_event(call, "tool_call.resolved", "info", "settle");
@@ -173,7 +122,8 @@ void after_leaving(const std::shared_ptr<Call>& call) {
 }
 
 void record_and_go(Call& call, const AuditEvent& event) {
-    std::make_shared<Afterwards<ledger::Reply>>(call.self(), event)
+    // It was projected when the call ended.
+    std::make_shared<Afterwards<ledger::Reply>>(call.self(), event, Observed::already)
         ->begin([&call](AuditEvent& kept, ledger::Reply& reply, ledger::Waiter& waiter) {
             return call.core->ledger().record(kept, reply, waiter);
         });

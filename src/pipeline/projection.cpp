@@ -150,8 +150,9 @@ private:
     std::shared_ptr<KeptValue> result;
     if (event.params != nullptr) params = std::make_shared<KeptValue>(event.params->get());
     if (event.result != nullptr) result = std::make_shared<KeptValue>(event.result->get());
-    call.notify_later([&call, event, params, result] {
+    call.notify_later([&call, event, params, result, tool = std::string(event.tool)] {
         TelemetryEvent kept = event;
+        kept.tool = tool;  // the call may go by another name since
         kept.params = params.get();
         kept.result = result.get();
         tell_telemetry(call, kept);
@@ -246,7 +247,7 @@ std::string_view end_event_outcome(const Call& call, std::string_view type) {
 }  // namespace
 
 void project_start(Call& call) {
-    call.core->counters.calls.add();
+    call.core->counters.calls.add_ordered();
     if (call.observers == nullptr || !call.core->telemetry_wanted()) return;
     const LazyArguments params(call);
     TelemetryEvent event = telemetry(call, TelemetryEvent::Name::start);
@@ -321,7 +322,9 @@ void project_progress(Call& call, Progress progress, bool here) {
 
 void project_end(Call& call) {
     const OutcomeData& outcome = call.outcome;
-    call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add();
+    call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add_ordered();
+    if (call.core->ending() == Runtime::Core::Ending::draining) [[unlikely]]
+        call.core->ended_while_draining();
     if (call.observers == nullptr) return;
     if (call.core->telemetry_wanted()) {
         const LazyResult result(call);
@@ -372,6 +375,7 @@ void project_audit(Runtime::Core& core, const AuditEvent& event) {
 }
 
 void project_late_audit(Call& call, const AuditEvent& event) {
+    if (!call.core->audit_wanted()) return;  // no thread for nobody
     if (!call.over() || call.notices_pending()) {
         call.notify_later([&call, event] { notify_audit_now(*call.core, event); });
     } else {
@@ -417,7 +421,8 @@ void fill_event(AuditEvent& event, const Call& call, std::string_view type, std:
     event.run_id = context.run_id;
     event.task_id = context.task_id;
     event.step_id = context.step_id;
-    event.tool = call.outcome.tool;
+    // The record knows it even where the caller may not.
+    event.tool = call.tool ? call.tool->name() : call.outcome.tool;
     event.action = call.outcome.action;
     if (call.tool) event.connector_id = call.tool->contract().connector_id;
 }

@@ -7,6 +7,7 @@
 #include "base/guard.h"
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
+#include "tool/exposed_names.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -25,6 +26,23 @@ namespace {
     }
     call.outcome.server = "unknown";
     return call.refuse(Error(ErrorCode::not_found, std::move(message), std::move(details)));
+}
+
+// Who may know of one of them, or of none, is answered as for a name that nobody has.
+[[gnu::cold]] Step no_such_tool(Call& call, const Registry& registry) {
+    const auto candidates = registry.candidates(call.outcome.tool, *call.request.context);
+    if (candidates.size() < 2) return not_found(call, registry);
+    call.core->counters.resolve.ambiguous_name.add();
+    call.outcome.server = "unknown";
+    return call.refuse(ambiguous_name(call.outcome.tool, candidates));
+}
+
+// Who may not know of the tool learns nothing of its name.
+[[gnu::cold]] void go_by_canonical_name(Call& call) {
+    const ToolEntry& tool = *call.tool;
+    const bool hidden = tool.contract().hidden_without_scopes &&
+                        tool.missing_scope(call.request.context->scopes, call.outcome.action) != nullptr;
+    if (!hidden) call.outcome.tool = tool.name();
 }
 
 enum class ResolvePhase : std::uint8_t {
@@ -48,6 +66,7 @@ Step become_the_approved(Call& call, Approval approval) {
     call.outcome.tool = approval.tool;
     call.outcome.action = approval.action;
     call.request.arguments = approval.arguments;
+    call.looks_different();
     call.request.from().key_as_it_is = true;
     call.request.from().approval = std::make_unique<Approval>(std::move(approval));
     return Step::next;
@@ -90,11 +109,20 @@ Step become_the_approved(Call& call, Approval approval) {
                              {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}));
 }
 
+// The runtime ends, or drains, and then only the tools of calls under way may make more.
+[[gnu::hot]] bool comes_too_late(const Call& call) {
+    const auto ending = call.core->ending();
+    if (ending == Runtime::Core::Ending::no) [[likely]]
+        return false;
+    if (ending == Runtime::Core::Ending::closing) return true;
+    return call.outcome.parent_call_id == CallId{} || call.request.origin->parent_has_ended;
+}
+
 // What else there is to know of a call comes first.
 [[gnu::cold]] Step begin_from_origin(Call& call) {
     Origin& origin = *call.request.origin;
     if (origin.refused) return call.refuse(std::move(*origin.refused));
-    if (!origin.resumes.empty() && !call.core->closing()) {
+    if (!origin.resumes.empty() && !comes_too_late(call)) {
         if (const Step step = find_what_to_resume(call); step != Step::next) return step;
     }
     if (origin.depth > call.core->options.max_nesting && CALLGATE_GUARD(nesting_limit)) {
@@ -108,7 +136,12 @@ Step become_the_approved(Call& call, Approval approval) {
 
 [[gnu::cold]] Step runtime_ends(Call& call) {
     leave_what_to_resume(call);
-    return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    if (call.core->closing())
+        return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
+    call.core->counters.resolve.draining.add();
+    return call.refuse(Error(ErrorCode::unavailable,
+                             "The runtime is about to end: it finishes the calls it has and takes no more.",
+                             {{"reason", "draining"}}));
 }
 
 bool is_unfit(const ToolEntry& tool) {
@@ -184,7 +217,7 @@ Step resolve(Call& call) {
     if (call.request.origin) [[unlikely]] {
         if (const Step step = begin_from_origin(call); step != Step::next) return step;
     }
-    if (call.core->closing()) [[unlikely]]
+    if (comes_too_late(call)) [[unlikely]]
         return runtime_ends(call);
     const Origin* const origin = call.request.origin.get();
     if (origin != nullptr && origin->direct) {
@@ -192,7 +225,10 @@ Step resolve(Call& call) {
     } else {
         const Registry& registry = call.core->registry_of(call.request.context->tenant);
         call.tool = call.core->find_tool(call.workspace(), registry, call.outcome.tool);
-        if (call.tool == nullptr) return call.resumes() ? not_in_registry(call) : not_found(call, registry);
+        if (call.tool == nullptr)
+            return call.resumes() ? not_in_registry(call) : no_such_tool(call, registry);
+        if (call.tool->name() != call.outcome.tool) [[unlikely]]
+            go_by_canonical_name(call);
     }
     call.resumes() ? call.fix_deadline_again() : call.fix_deadline();
     if (call.deadline <= call.started) return out_of_time(call);

@@ -1,4 +1,7 @@
-// Stage 1, resolve: the tool under exactly this name, if it is fit to be called.
+// Stage 1, resolve: the tool that the name means, if it is fit to be called.
+//
+// From here on the call goes by the tool's canonical name, whichever name it was made under. A name that
+// several tools have in common is answered with theirs, if the caller may know of more than one.
 //
 // An unknown name is a security warning: only tools that the host registered exist. The answer suggests names
 // that the caller may see and says nothing about any other. A tool that was handed in (call_direct) is not
@@ -14,6 +17,8 @@ namespace callgate::pipeline {
 
 #define CALLGATE_RESOLVE_COUNTERS(X) \
     X(not_found)                     \
+    X(draining)                      \
+    X(ambiguous_name)                \
     X(unavailable) /* down */        \
     X(quarantined)                   \
     X(silenced)                      \

@@ -39,7 +39,7 @@ std::chrono::milliseconds backoff(Call& call) {
 }  // namespace
 
 std::optional<std::chrono::milliseconds> next_attempt_in(Call& call, const ToolFailure& failure) {
-    if (call.tries > call.tool->contract().retry.max_retries) return std::nullopt;
+    if (call.tries > call.tool->contract().retry.max_retries || call.cancel_wanted()) return std::nullopt;
     if (!repeating_is_safe(call, failure) || !another_may_succeed(failure)) return std::nullopt;
     auto delay = backoff(call);
     if (failure.retry_after) delay = std::max(delay, *failure.retry_after);

@@ -1,13 +1,18 @@
 #include <callgate/runtime.h>
 
+#include <future>
+
 #include <callgate/exceptions.h>
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
 #include "base/try.h"
 #include "ledger/decisions.h"
 #include "pipeline/call.h"
+#include "pipeline/call_status.h"
 #include "pipeline/core.h"
+#include "pipeline/host_events.h"
 #include "pipeline/projection.h"
 #include "pipeline/reconcile.h"
 #include "pipeline/resolve.h"
@@ -35,6 +40,28 @@ Request make_request(CallRequest call, Context context) {
         make_request(call.tool, std::move(call.arguments), std::move(context), std::move(call.action));
     request.timeout = call.timeout;
     return request;
+}
+
+Request resumption(std::string_view call_id, Context context) {
+    Request request = make_request("", nullptr, std::move(context));
+    if (call_id.empty()) request.from().refused = pipeline::no_such_call();
+    request.from().resumes = std::string(call_id);
+    return request;
+}
+
+// Under the tool's own name, whatever the request says.
+void hand_in(Request& request, const Tool& tool) {
+    request.tool = tool.definition.name;
+    auto entry = ToolEntry::make(tool);
+    if (entry) {
+        request.from().direct = std::move(*entry);
+    } else {
+        request.from().refused = std::move(entry.error());
+    }
+}
+
+std::string text_of(const CallId& id) {
+    return base::Uuid{id}.to_string();
 }
 
 }  // namespace
@@ -96,12 +123,7 @@ std::vector<Outcome> Runtime::call_batch(std::vector<CallRequest> calls, Context
 Outcome Runtime::call_direct(const Tool& tool, Args arguments, Context context, std::string action) {
     Request request =
         make_request(tool.definition.name, std::move(arguments), std::move(context), std::move(action));
-    auto entry = ToolEntry::make(tool);
-    if (entry) {
-        request.from().direct = std::move(*entry);
-    } else {
-        request.from().refused = std::move(entry.error());
-    }
+    hand_in(request, tool);
     return core_->run(std::move(request));
 }
 
@@ -124,15 +146,72 @@ Outcome Runtime::preview(std::string_view tool, Args arguments, Context context,
 }
 
 Outcome Runtime::resume(std::string_view call_id, Context context) {
-    Request request = make_request("", nullptr, std::move(context));
-    if (call_id.empty()) request.from().refused = pipeline::no_such_call();
-    request.from().resumes = std::string(call_id);
-    return core_->run(std::move(request));
+    return core_->run(resumption(call_id, std::move(context)));
 }
 
-void Runtime::start(CallRequest request, Context context, std::function<void(Outcome)> done,
-                    const std::stop_token& also) {
-    core_->start(make_request(std::move(request), std::move(context)), std::move(done), also);
+std::string Runtime::start(CallRequest request, Context context, Completion completion,
+                           const std::stop_token& also) {
+    return text_of(
+        core_->start(make_request(std::move(request), std::move(context)), std::move(completion), also));
+}
+
+std::string Runtime::start_preview(CallRequest request, Context context, Completion completion,
+                                   const std::stop_token& also) {
+    Request preview = make_request(std::move(request), std::move(context));
+    preview.purpose = Purpose::preview;
+    return text_of(core_->start(std::move(preview), std::move(completion), also));
+}
+
+std::string Runtime::start_direct(const Tool& tool, CallRequest request, Context context,
+                                  Completion completion, const std::stop_token& also) {
+    Request direct = make_request(std::move(request), std::move(context));
+    hand_in(direct, tool);
+    return text_of(core_->start(std::move(direct), std::move(completion), also));
+}
+
+std::string Runtime::start_resume(std::string_view call_id, Context context, Completion completion,
+                                  const std::stop_token& also) {
+    return text_of(core_->start(resumption(call_id, std::move(context)), std::move(completion), also));
+}
+
+void Runtime::start_batch(std::vector<CallRequest> calls, Context context,
+                          std::function<void(std::vector<Outcome>)> done, Executor executor,
+                          const std::stop_token& also) {
+    core_->start_batch(std::move(calls), std::move(context), std::move(done), std::move(executor), also);
+}
+
+std::vector<RunningCall> Runtime::running() const {
+    return core_->waiting_calls.list();
+}
+
+bool Runtime::cancel(std::string_view call_id) {
+    const auto id = base::parse_uuid(call_id);
+    const auto call = id ? core_->waiting_calls.find(id->bytes) : nullptr;
+    if (call) call->cancel();
+    return call != nullptr;
+}
+
+bool Runtime::cancel(std::string_view call_id, const Context& caller) {
+    const auto id = base::parse_uuid(call_id);
+    const auto call = id ? core_->waiting_calls.find(id->bytes, *pipeline::share(caller)) : nullptr;
+    if (call) call->cancel();
+    return call != nullptr;
+}
+
+Result<CallStatus> Runtime::outcome(std::string_view call_id, const Context& caller) {
+    return pipeline::status_of(*core_, call_id, *pipeline::share(caller));
+}
+
+void Runtime::start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
+                            Executor executor) {
+    core_->answer_later<Result<CallStatus>>(
+        [id = std::move(call_id), who = pipeline::share(std::move(caller))](
+            const std::shared_ptr<Core>& core) { return pipeline::status_of(*core, id, *who); },
+        std::move(done), std::move(executor));
+}
+
+std::size_t Runtime::drain(std::chrono::milliseconds at_most) {
+    return core_->drain(at_most);
 }
 
 Result<void> Runtime::resolve(std::string_view call_id, bool applied, std::string_view by,
@@ -151,6 +230,23 @@ Result<std::vector<AuditEvent>> Runtime::audit(std::string_view trace_id) const 
     return core_->ledger().audit(trace_id);
 }
 
+Result<std::uint64_t> Runtime::record(HostEvent event) {
+    const auto there = std::make_shared<std::promise<Result<std::uint64_t>>>();
+    // Where it is answered, whoever may wait for this thread.
+    const Executor here = [](const std::function<void()>& work) { work(); };
+    start_record(
+        std::move(event), [there](Result<std::uint64_t> number) { there->set_value(std::move(number)); },
+        here);
+    const pipeline::LentThread blocked(*core_);
+    const pipeline::WorkerPool::Waiting waiting;
+    return there->get_future().get();
+}
+
+void Runtime::start_record(HostEvent event, std::function<void(Result<std::uint64_t>)> done,
+                           Executor executor) {
+    pipeline::record_host_event(core_, std::move(event), std::move(done), std::move(executor));
+}
+
 void Runtime::observe(std::shared_ptr<Observer> observer) {
     core_->observe(std::move(observer));
 }
@@ -165,6 +261,7 @@ RuntimeStats Runtime::stats() const {
     stats.calls = counters.calls.get();
     for (std::size_t i = 0; i < kStateCount; ++i) stats.ended[i] = counters.ended[i].get();
     stats.abandoned_now = core_->pool.counts().abandoned_now;
+    stats.suspended_now = core_->suspended.load();
     stats.observer_faults = counters.observer_faults.get();
     counters.each([&](std::string_view stage, std::string_view name, const pipeline::Counter& counter) {
         stats.counters.emplace(fmt::format("{}.{}", stage, name), counter.get());

@@ -32,6 +32,22 @@ Request edited(const Approval& approval, Args arguments) {
     return request;
 }
 
+Vote yes_of(std::string approver, Assurance assurance, std::string reason) {
+    Vote yes;
+    yes.approver = std::move(approver);
+    yes.assurance = assurance;
+    yes.reason = std::move(reason);
+    return yes;
+}
+
+Vote no_of(std::string approver, std::string reason) {
+    Vote no;
+    no.approver = std::move(approver);
+    no.approve = false;
+    no.reason = std::move(reason);
+    return no;
+}
+
 }  // namespace
 
 Result<std::vector<Approval>> RuntimeApprovals::list(std::optional<ApprovalState> state) const {
@@ -50,20 +66,33 @@ Result<Approval> RuntimeApprovals::vote(std::string_view id, Vote vote) {
 
 Result<Approval> RuntimeApprovals::approve(std::string_view id, std::string_view approver,
                                            Assurance assurance, std::string_view reason) {
-    Vote yes;
-    yes.approver = std::string(approver);
-    yes.assurance = assurance;
-    yes.reason = std::string(reason);
-    return vote(id, std::move(yes));
+    return vote(id, yes_of(std::string(approver), assurance, std::string(reason)));
 }
 
 Result<Approval> RuntimeApprovals::deny(std::string_view id, std::string_view approver,
                                         std::string_view reason) {
-    Vote no;
-    no.approver = std::string(approver);
-    no.approve = false;
-    no.reason = std::string(reason);
-    return vote(id, std::move(no));
+    return vote(id, no_of(std::string(approver), std::string(reason)));
+}
+
+void RuntimeApprovals::start_approve(std::string id, std::string approver, Decided done, Executor executor,
+                                     Assurance assurance, std::string reason) {
+    start_vote(std::move(id), yes_of(std::move(approver), assurance, std::move(reason)), std::move(done),
+               std::move(executor));
+}
+
+void RuntimeApprovals::start_deny(std::string id, std::string approver, Decided done, Executor executor,
+                                  std::string reason) {
+    start_vote(std::move(id), no_of(std::move(approver), std::move(reason)), std::move(done),
+               std::move(executor));
+}
+
+// A vote may wait for the disk, so a thread that may block casts it. This may be gone by then.
+void RuntimeApprovals::start_vote(std::string id, Vote vote, Decided done, Executor executor) {
+    core_->answer_later<Result<Approval>>(
+        [id = std::move(id), vote = std::move(vote)](const std::shared_ptr<Runtime::Core>& core) {
+            return RuntimeApprovals(core).vote(id, vote);
+        },
+        std::move(done), std::move(executor));
 }
 
 Result<Approval> RuntimeApprovals::revoke(std::string_view id, std::string_view by) {

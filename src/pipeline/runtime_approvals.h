@@ -18,6 +18,10 @@ public:
     Result<Approval> approve(std::string_view id, std::string_view approver, Assurance assurance,
                              std::string_view reason) override;
     Result<Approval> deny(std::string_view id, std::string_view approver, std::string_view reason) override;
+    void start_approve(std::string id, std::string approver, Decided done, Executor executor,
+                       Assurance assurance, std::string reason) override;
+    void start_deny(std::string id, std::string approver, Decided done, Executor executor,
+                    std::string reason) override;
     Result<Approval> revoke(std::string_view id, std::string_view by) override;
     Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                     Assurance assurance, std::string_view reason) override;
@@ -29,6 +33,7 @@ public:
 
 private:
     Result<Approval> vote(std::string_view id, Vote vote);
+    void start_vote(std::string id, Vote vote, Decided done, Executor executor);
     Result<void> would_count(Approval approval, std::string_view approver, Assurance assurance) const;
 
     std::shared_ptr<Runtime::Core> core_;

@@ -4,6 +4,7 @@
 
 #include "base/guard.h"
 #include "json/equal.h"
+#include "pipeline/asking.h"
 #include "pipeline/call.h"
 #include "pipeline/key.h"
 #include "pipeline/leave.h"
@@ -71,8 +72,13 @@ void note_loop(Call& call) {
 
 [[gnu::hot]] void complete(Call& call) {
     if (call.handed_out) {
-        const base::MutexLock lock(call.shared.mutex);
-        complete_locked(call);
+        bool asks = false;
+        {
+            const base::MutexLock lock(call.shared.mutex);
+            complete_locked(call);
+            asks = !call.shared.questions.empty();
+        }
+        if (asks) withdraw_questions(call);
     } else {
         call.shared.mutex.assert_held();  // nobody else has the call
         complete_locked(call);
@@ -243,6 +249,7 @@ Step publish(Call& call) {
     if (!call.has_left()) [[likely]] {
         project_claim_events(call, call.settled.first_event);
         if (call.terminal) project_audit(call, *call.terminal);
+        if (call.terminal || call.terminal_recorded) call.on_the_record();
     }
     note_health(call);
     note_loop(call);

@@ -1,4 +1,5 @@
-// The tools that were looked up last, so that the next call of one need not ask its registry.
+// The tools that were looked up last, under the names that were asked for, so that the next call of one need
+// not ask its registry.
 //
 // Whoever uses it sees to it that it is cleared when a registry has changed.
 //
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <callgate/registry.h>
@@ -20,9 +22,10 @@ public:
     /// Null if there is none. The cache keeps it until it is cleared or another tool takes the place.
     const ToolEntry* find(const Registry& registry, std::string_view name) {
         Slot& slot = slots_[place(name)];
-        if (slot.registry != &registry || slot.entry->name() != name) [[unlikely]] {
-            slot.entry = registry.find(name);
+        if (slot.registry != &registry || slot.asked != name) [[unlikely]] {
+            slot.entry = registry.understand(name);
             slot.registry = slot.entry ? &registry : nullptr;
+            if (slot.entry) slot.asked = name;
         }
         return slot.entry.get();
     }
@@ -32,6 +35,7 @@ public:
 private:
     struct Slot {
         const Registry* registry = nullptr;  // null: empty
+        std::string asked;
         std::shared_ptr<const ToolEntry> entry;
     };
     static constexpr std::size_t kSlots = 16;

@@ -103,6 +103,20 @@ void CallContext::start(std::string_view tool, Args args, std::function<void(Out
     done(call(tool, std::move(args)));
 }
 
+bool CallContext::can_ask(InputRequest::Kind /*kind*/) const {
+    return false;
+}
+
+void CallContext::ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered) {
+    answered(ask(std::move(request)));
+}
+
+Result<InputAnswer> CallContext::ask(InputRequest request) {
+    return fail(ErrorCode::unavailable,
+                fmt::format("The caller cannot be asked for this ({}).", to_string(request.kind)),
+                {{"reason", "cannot_ask"}});
+}
+
 ToolReturn ToolBody::run(const Object&, CallContext&) {
     return tl::unexpected(nothing_to_run("The tool has no function to run."));
 }

@@ -132,6 +132,17 @@ std::optional<DefinitionForm> definition_form_from_string(std::string_view text)
     return found->form;
 }
 
+NameRules name_rules(DefinitionForm form) {
+    constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const FormLayout& layout = layout_of(form);
+    NameRules rules;
+    if (layout.longest_name == 0) return rules;
+    rules.max_bytes = layout.longest_name;
+    rules.characters = fmt::format("{}0123456789{}", kLetters, layout.name_beyond);
+    if (form == DefinitionForm::gemini) rules.first = fmt::format("{}_", kLetters);
+    return rules;
+}
+
 std::optional<std::string> form_name_fault(std::string_view name, const FormLayout& layout) {
     if (name.empty()) return "is empty";
     if (layout.longest_name == 0) return std::nullopt;

@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <callgate/definitions.h>
 #include <callgate/exceptions.h>
 #include <callgate/registry.h>
 
 #include "base/mutex.h"
 #include "base/try.h"
+#include "tool/exposed_names.h"
 #include "tool/suggest.h"
 #include "tool/tool_entry.h"
 #include "tool/tool_name.h"
@@ -86,7 +88,13 @@ void keep_restrictions(const LiveState& from, LiveState& to) {
 }  // namespace
 
 struct Registry::State {
-    explicit State(Options given) : options(std::move(given)) {}
+    explicit State(Options given) : options(std::move(given)), names(remembering(options)) {}
+
+    static ExposedNames::Options remembering(const Options& options) {
+        ExposedNames::Options out;
+        out.max_remembered = options.max_remembered_names;
+        return out;
+    }
 
     const Options options;
     // Changed in place under the lock; a reader leaves with its own reference to an entry, and entries never
@@ -94,6 +102,7 @@ struct Registry::State {
     mutable base::SharedMutex lock;
     std::map<std::string_view, Entry> in_order CALLGATE_GUARDED_BY(lock);
     std::unordered_map<std::string_view, Entry> by_name CALLGATE_GUARDED_BY(lock);
+    ExposedNames names CALLGATE_GUARDED_BY(lock);
     std::shared_ptr<Listeners> listeners = std::make_shared<Listeners>();
 
     std::vector<Entry> entries() const {
@@ -107,6 +116,14 @@ struct Registry::State {
     Entry find(std::string_view name) const {
         const base::ReaderLock held(lock);
         const auto found = by_name.find(name);
+        return found != by_name.end() ? found->second : nullptr;
+    }
+
+    Entry understand(std::string_view name) const {
+        const base::ReaderLock held(lock);
+        const auto canonical = names.find(name);
+        if (!canonical) return nullptr;
+        const auto found = by_name.find(*canonical);
         return found != by_name.end() ? found->second : nullptr;
     }
 
@@ -134,6 +151,9 @@ struct Registry::State {
                 fmt::format("The registry \"{}\" has {} tools and takes {} at most; {} more do not fit.",
                             options.name, by_name.size(), options.max_tools, more),
                 {{"reason", "too_many"}, {"max_tools", options.max_tools}});
+        std::vector<std::string_view> called;
+        for (const Entry& entry : added) called.push_back(entry->name());
+        CALLGATE_TRY(names.add(called));
         for (Entry& entry : added) {
             const std::string_view name = entry->name();
             const auto old = by_name.find(name);
@@ -209,6 +229,7 @@ bool Registry::remove(std::string_view name) {
         const auto found = state_->by_name.find(name);
         if (found == state_->by_name.end()) return false;
         gone = std::move(found->second);
+        state_->names.remove(gone->name());
         state_->by_name.erase(found);
         state_->in_order.erase(gone->name());
     }
@@ -222,6 +243,7 @@ void Registry::clear() {
         const base::WriterLock held(state_->lock);
         gone.swap(state_->in_order);
         state_->by_name.clear();
+        state_->names.clear();
     }
     state_->listeners->tell({{RegistryChange::What::cleared, {}}});
 }
@@ -300,6 +322,37 @@ std::vector<ToolDefinition> Registry::visible_definitions(const Context& caller)
     return out;
 }
 
+Result<std::vector<ToolDefinition>> Registry::shown_definitions(const Context& caller,
+                                                                const NameRules& rules) const {
+    std::vector<std::pair<Entry, std::string>> shown;
+    {
+        const base::ReaderLock held(state_->lock);
+        for (const auto& [name, entry] : state_->in_order) {
+            if (!entry->visible_to(caller.scopes)) continue;
+            CALLGATE_TRY_ASSIGN(std::string as, state_->names.shown(name, rules));
+            shown.emplace_back(entry, std::move(as));
+        }
+    }
+    std::vector<ToolDefinition> out;
+    for (auto& [entry, name] : shown) {
+        out.push_back(entry->definition());
+        out.back().name = std::move(name);
+    }
+    return out;
+}
+
+std::optional<std::string> Registry::canonical_name(std::string_view name) const {
+    const base::ReaderLock held(state_->lock);
+    const auto found = state_->names.find(name);
+    return found ? std::optional<std::string>(*found) : std::nullopt;
+}
+
+std::optional<std::string> Registry::canonical_name(std::string_view name, const NameRules& rules) const {
+    const base::ReaderLock held(state_->lock);
+    const auto found = state_->names.find(name, rules);
+    return found ? std::optional<std::string>(*found) : std::nullopt;
+}
+
 bool Registry::update_health(std::string_view name, ToolHealth health) {
     return state_->change_health(name, [&](LiveState& live) { live.set_health(std::move(health)); });
 }
@@ -326,16 +379,35 @@ std::shared_ptr<const ToolEntry> Registry::find(std::string_view name) const {
     return state_->find(name);
 }
 
+std::shared_ptr<const ToolEntry> Registry::understand(std::string_view name) const {
+    return state_->understand(name);
+}
+
+std::vector<std::string> Registry::candidates(std::string_view name, const Context& caller) const {
+    std::vector<std::string> out;
+    const base::ReaderLock held(state_->lock);
+    for (const std::string_view canonical : state_->names.candidates(name)) {
+        const auto found = state_->by_name.find(canonical);
+        if (found != state_->by_name.end() && found->second->in_scope(caller.scopes))
+            out.push_back(state_->names.shown(canonical));
+    }
+    return out;
+}
+
 void Registry::health_changed(std::string_view name) const {
     state_->listeners->tell({{RegistryChange::What::health, std::string(name)}});
 }
 
 std::vector<std::string> Registry::suggestions(std::string_view name, const Context& caller) const {
-    const std::vector<Entry> entries = state_->entries();
-    std::vector<std::string_view> names;
-    for (const Entry& entry : entries) {
-        if (entry->visible_to(caller.scopes)) names.push_back(entry->name());
+    std::vector<std::string> shown;
+    {
+        const base::ReaderLock held(state_->lock);
+        for (const auto& [canonical, entry] : state_->in_order) {
+            if (entry->visible_to(caller.scopes)) shown.push_back(state_->names.shown(canonical));
+        }
     }
+    std::ranges::sort(shown);
+    const std::vector<std::string_view> names(shown.begin(), shown.end());
     return suggest_names(name, names);
 }
 

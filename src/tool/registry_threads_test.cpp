@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <callgate/definitions.h>
 #include <callgate/registry.h>
 
 #include "tool/tool_entry.h"
@@ -29,9 +30,11 @@ void together(int threads, Work work) {
 TEST(RegistryThreads, ReadersAlwaysSeeWholeToolsInOrderWhileOthersChangeThem) {
     Registry registry;
     ASSERT_TRUE(registry.add(echo_tool("always")));
+    ASSERT_TRUE(registry.add(echo_tool("files/read")));
+    ASSERT_TRUE(registry.remove("files/read"));
     std::atomic<int> wrong{0};
     together(6, [&](int t) {
-        const std::string own = "tool_" + std::to_string(t);
+        const std::string own = t == 0 ? "files/read" : "disk/read";
         for (int i = 0; i < kRounds; ++i) {
             switch (t) {
                 case 0:
@@ -55,6 +58,7 @@ TEST(RegistryThreads, ReadersAlwaysSeeWholeToolsInOrderWhileOthersChangeThem) {
                         wrong += !(tools[k - 1].definition.name < tools[k].definition.name);
                     registry.suggestions("alwais", {});
                     registry.visible_definitions({});
+                    wrong += !registry.shown_definitions({}, name_rules(DefinitionForm::openai));
                     break;
                 }
                 default:
@@ -62,6 +66,8 @@ TEST(RegistryThreads, ReadersAlwaysSeeWholeToolsInOrderWhileOthersChangeThem) {
                         const auto entry = registry.find("always");
                         wrong += entry == nullptr || entry->name() != "always";
                         wrong += registry.find("never") != nullptr;
+                        const auto meant = registry.understand("read");
+                        wrong += meant != nullptr && meant->name() != "files/read";
                     }
             }
         }

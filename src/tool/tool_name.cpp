@@ -12,6 +12,21 @@ namespace callgate {
 namespace {
 
 constexpr std::size_t kShownBytes = 64;
+constexpr std::string_view kMcpPrefix = "mcp__";
+
+std::optional<std::string> server_fault(std::string_view server) {
+    if (server.find("__") != std::string_view::npos)
+        return fmt::format(
+            "has \"__\" in its server's part \"{}\", which parts server and tool in the names "
+            "that models are shown",
+            shown_name(server));
+    if (server.ends_with('_'))
+        return fmt::format(
+            "has a server's part \"{}\" that ends in '_', so that nobody could tell where it "
+            "ends in the names that models are shown",
+            shown_name(server));
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -40,7 +55,25 @@ std::optional<std::string> tool_name_fault(std::string_view name, std::size_t ma
         return fmt::format("has an empty part at byte {}", at + 1);
     if (const std::size_t at = name.find_first_of("*?"); at != std::string_view::npos)
         return fmt::format("has '{}' at byte {}, which rules use as a wildcard", name[at], at);
-    return std::nullopt;
+    return server_fault(split_name(name).server);
+}
+
+NameParts split_name(std::string_view canonical) {
+    const std::size_t slash = canonical.find('/');
+    if (slash == std::string_view::npos) return {{}, canonical};
+    return {canonical.substr(0, slash), canonical.substr(slash + 1)};
+}
+
+NameParts parse_qualified_name(std::string_view name) {
+    const std::size_t at = name.find("__");
+    if (at == std::string_view::npos || at == 0 || at + 2 == name.size()) return {{}, name};
+    return {name.substr(0, at), name.substr(at + 2)};
+}
+
+NameParts parse_mcp_name(std::string_view name) {
+    if (!name.starts_with(kMcpPrefix)) return {{}, name};
+    const NameParts parts = parse_qualified_name(name.substr(kMcpPrefix.size()));
+    return parts.server.empty() ? NameParts{{}, name} : parts;
 }
 
 std::string shown_name(std::string_view name) {

@@ -1,5 +1,6 @@
 #include "tool/tool_name.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -45,6 +46,30 @@ TEST(ToolName, PartsBetweenSlashesAreNotEmpty) {
     EXPECT_EQ(tool_name_fault("/tool", kMax), "begins with '/'");
     EXPECT_EQ(tool_name_fault("server/", kMax), "ends with '/'");
     EXPECT_EQ(tool_name_fault("server//tool", kMax), "has an empty part at byte 7");
+}
+
+TEST(ToolName, AServersPartCanBeFoundAgainBeforeTheUnderscores) {
+    for (const char* name : {"a__b/c", "a_/c", "_/c"}) EXPECT_TRUE(tool_name_fault(name, kMax)) << name;
+    EXPECT_THAT(*tool_name_fault("a__b/c", kMax),
+                testing::HasSubstr("has \"__\" in its server's part \"a__b\""));
+    for (const char* name : {"a__b", "a_", "a_b/c__d_", "_a/b", "mcp/x"})
+        EXPECT_EQ(tool_name_fault(name, kMax), std::nullopt) << name;
+}
+
+TEST(ToolName, ServerAndToolAreReadFromEachForm) {
+    const auto is = [](const NameParts& parts, std::string_view server, std::string_view tool) {
+        EXPECT_EQ(parts.server, server);
+        EXPECT_EQ(parts.tool, tool);
+    };
+    is(split_name("files/read"), "files", "read");
+    is(split_name("a/b/c"), "a", "b/c");
+    is(split_name("read"), "", "read");
+    is(parse_qualified_name("files__read"), "files", "read");
+    is(parse_qualified_name("a__b__c"), "a", "b__c");
+    is(parse_mcp_name("mcp__files__read"), "files", "read");
+    for (const char* name : {"read", "files__read", "mcp__read", "mcp____read", "mcp__files__", ""})
+        is(parse_mcp_name(name), "", name);
+    for (const char* name : {"read", "__read", "files__", ""}) is(parse_qualified_name(name), "", name);
 }
 
 TEST(ToolName, WildcardsOfRulesAreRefused) {

@@ -37,6 +37,16 @@ std::optional<Autonomy> autonomy_from_string(std::string_view text) noexcept {
     return value_of<Autonomy>(kAutonomyWords, text);
 }
 
+std::string_view to_string(InputRequest::Kind kind) noexcept {
+    switch (kind) {
+        case InputRequest::Kind::form: return "form";
+        case InputRequest::Kind::url: return "url";
+        case InputRequest::Kind::sampling: return "sampling";
+        case InputRequest::Kind::roots: return "roots";
+    }
+    return "form";
+}
+
 std::string_view to_string(EffectClass effect) noexcept {
     return word_of(kEffectWords, effect);
 }

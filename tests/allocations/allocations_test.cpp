@@ -1,4 +1,5 @@
-// Checking an argument object needs no heap once its Scratch is warm: counted at operator new.
+// Checking an argument object needs no heap once its Scratch is warm, and finding a tool by name none at all:
+// counted at operator new.
 #include <cstddef>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include <callgate/schema.h>
 
 #include "counting_new.h"
+#include "tool/exposed_names.h"
 
 namespace callgate::schema {
 namespace {
@@ -75,6 +77,24 @@ TEST(Allocations, AreSeenByThisTest) {
     const std::size_t before = allocation_count();
     const Value made = json::parse(kGood).value();
     EXPECT_GT(allocation_count() - before, 10u);
+}
+
+TEST(Allocations, FindingAToolByAnyOfItsNamesNeedsNoHeap) {
+    ExposedNames names;
+    const std::string far = "files/" + std::string(180, 'x');
+    for (const std::string& canonical :
+         {std::string("files/a_rather_long_name"), far, std::string("native_tool")})
+        ASSERT_TRUE(names.add(canonical));
+    const std::string qualified = "files__" + std::string(180, 'x');
+    const std::string fitted = names.shown(far, name_rules(DefinitionForm::openai)).value();
+    const auto round = [&] {
+        return names.find("files/a_rather_long_name") && names.find("a_rather_long_name") &&
+               names.find("mcp__files__a_rather_long_name") && names.find(far) && names.find(qualified) &&
+               names.find(fitted) && names.find("native_tool") && !names.find("files__no_such_tool_at_all");
+    };
+    const std::size_t before = allocation_count();
+    EXPECT_TRUE(round());
+    EXPECT_EQ(allocation_count() - before, 0u);
 }
 
 }  // namespace

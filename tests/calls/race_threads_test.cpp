@@ -128,6 +128,7 @@ public:
     ledger::Io register_owner(ledger::OwnerReply& reply, ledger::Waiter& waiter) override {
         return inner_.register_owner(reply, waiter);
     }
+    bool is_alive(ledger::OwnerId owner) override { return inner_.is_alive(owner); }
     void owner_gone(ledger::OwnerId owner) override { inner_.owner_gone(owner); }
     bool has_own_thread() const noexcept override { return inner_.has_own_thread(); }
 

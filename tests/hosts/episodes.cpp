@@ -107,6 +107,7 @@ void play_episode(Host& host, Ticket first, Dice& dice) {
         &Episode::nesting,
         &Episode::held_resource,
         &Episode::called_off_by_slot,
+        &Episode::asking,
     };
     const auto story = kStories[dice.below(std::size(kStories))];
     const Host::Visit runtime(host);

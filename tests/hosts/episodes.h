@@ -71,6 +71,8 @@ public:
     void nesting();
     void held_resource();
     void called_off_by_slot();
+    // Questions (episodes_asking.cpp).
+    void asking();
 
 private:
     bool is_operator() const { return first < outer_ticket(1, 0); }

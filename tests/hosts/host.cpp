@@ -74,7 +74,7 @@ void Host::draw() {
     options_.shutdown_grace = std::chrono::milliseconds(dice_.of({0, 1, 20}));
     options_.audit_allowed = dice_.chance(20);
     store_ = static_cast<Store>(dice_.weighted({5, 3, settings_.scratch.empty() ? std::size_t{0} : 2}));
-    shutdown_ = static_cast<Shutdown>(dice_.weighted({45, 25, 30}));
+    shutdown_ = static_cast<Shutdown>(dice_.weighted({42, 23, 25, 10}));
     shutdown_step_ = 1 + dice_.below(60);
     callers_ = 2 + dice_.below(4);
     for (std::size_t i = 0; i < 5; ++i) {
@@ -86,7 +86,7 @@ void Host::draw() {
         keys.push_back(std::move(plan));
     }
     static constexpr std::string_view kStores[] = {"memory", "later", "disk"};
-    static constexpr std::string_view kShutdowns[] = {"none", "close", "destroy"};
+    static constexpr std::string_view kShutdowns[] = {"none", "close", "destroy", "drain"};
     options_text_ = fmt::format("callers {}, pool {} and {}, ledger {}, shutdown {} at step {}", callers_,
                                 options_.pool_threads, options_.max_queued_calls,
                                 kStores[static_cast<std::size_t>(store_)],
@@ -225,6 +225,7 @@ void Host::begin_shutdown() {
         if (shutdown_ == Shutdown::close) {
             runtime_->core()->close();
         } else {
+            if (shutdown_ == Shutdown::drain) drain();
             std::unique_ptr<Runtime> going;
             {
                 const std::lock_guard lock(visits_mutex_);
@@ -239,6 +240,12 @@ void Host::begin_shutdown() {
         }
         closed_ = true;
     });
+}
+
+// While the host's time goes on, every call under way comes to its end, and no other begins.
+void Host::drain() {
+    const std::size_t left = runtime_->drain(settings_.patience);
+    if (left != 0) board.violation(0, "drain", fmt::format("{} calls did not end by their deadlines", left));
 }
 
 // A call may begin a little after its caller looked at the clock: time goes on, but nothing that stands still

@@ -110,7 +110,7 @@ public:
 
 private:
     friend class Visit;
-    enum class Shutdown : std::uint8_t { none, close, destroy };
+    enum class Shutdown : std::uint8_t { none, close, destroy, drain };
     enum class Store : std::uint8_t { memory, later, disk };
 
     std::unique_ptr<Runtime> make_runtime(RuntimeOptions options);
@@ -119,6 +119,7 @@ private:
     void step();
     void move_the_clock();
     void begin_shutdown();
+    void drain();
     void wait_for_overdue();
     /// Lets time pass until `over`, or says that it hangs.
     void until(const char* what, const std::function<bool()>& over);

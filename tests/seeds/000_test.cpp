@@ -17,6 +17,7 @@
 
 #include "base/utf8.h"
 #include "pipeline/runtime_testing.h"
+#include "tool/tool_name.h"
 
 namespace callgate {
 namespace {
@@ -619,6 +620,53 @@ TEST(S0, R24_ADefinitionIsNameDescriptionAndParameters) {
     EXPECT_EQ(form.at("name"), "add");
     EXPECT_EQ(form.at("description"), "Add two numbers");
     EXPECT_EQ(form.at("parameters"), add_tool().definition.input_schema);
+}
+
+// A tool of a server, as the MCP client registers it; it says which one it is.
+Tool bridged(std::string server, const std::string& name) {
+    const std::string canonical = server + "/" + name;
+    Tool made = tool(canonical, "", [canonical] { return canonical; });
+    made.contract.provider = ProviderType::mcp;
+    made.contract.server = std::move(server);
+    made.contract.risk = Risk::low;
+    return made;
+}
+
+TEST(S0, R25_AServersToolIsCalledAsMcpServerTool) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add_all({add_tool(), bridged("files", "read"), bridged("disk", "read")}));
+    EXPECT_EQ(node->call("mcp__files__read").text(), "files/read");
+    EXPECT_EQ(node->call("mcp__disk__read").text(), "disk/read");
+    EXPECT_EQ(node->call("mcp__disk__read").server(), "disk");
+    EXPECT_EQ(node->call("mcp__net__read").state(), State::not_found);
+    EXPECT_EQ(node->call("mcp__files").state(), State::not_found);
+}
+
+TEST(S0, R25_ANameWithoutThatPrefixHasNoServer) {
+    const NameParts bridged_name = parse_mcp_name("mcp__files__read_all");
+    EXPECT_EQ(bridged_name.server, "files");
+    EXPECT_EQ(bridged_name.tool, "read_all");
+    for (const char* name : {"add", "files__read", "mcp_files_read", "xmcp__files__read"}) {
+        EXPECT_EQ(parse_mcp_name(name).server, "") << name;
+        EXPECT_EQ(parse_mcp_name(name).tool, name);
+    }
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(add_tool()));
+    EXPECT_EQ(node->call("add", {{"a", 1}, {"b", 1}}).server(), "");
+}
+
+TEST(S0, R25_APlainNameIsEnoughWhereItIsUniqueAndIsNeverPassedOn) {
+    TestRuntime node;
+    ASSERT_TRUE(node->tools().add(bridged("files", "read")));
+    EXPECT_EQ(node->call("read").text(), "files/read");
+    ASSERT_TRUE(node->tools().add(bridged("disk", "read")));
+    const Outcome either = node->call("read");
+    ASSERT_NE(either.error(), nullptr);
+    EXPECT_EQ(either.error()->code, ErrorCode::ambiguous_name);
+    EXPECT_THAT(either.error()->message, AllOf(HasSubstr("disk__read"), HasSubstr("files__read")));
+    ASSERT_TRUE(node->tools().remove("files/read"));
+    EXPECT_EQ(node->call("read").state(), State::not_found);
+    EXPECT_EQ(node->call("disk__read").text(), "disk/read");
 }
 
 TEST(S0, R27_AnExceptionIsNeverASuccessWithAnErrorText) {

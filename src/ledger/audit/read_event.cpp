@@ -7,6 +7,7 @@
 
 #include "base/error_table.h"
 #include "ledger/audit/event_view.h"
+#include "tool/event_types.h"
 
 namespace callgate::ledger {
 namespace {
@@ -25,6 +26,8 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "tool_call.unknown",
     "tool_call.resolved",
     "tool_call.cancelled",
+    "tool_call.suspended",
+    "tool_call.continued",
     "tool_call.taken_over",
     "tool_call.reconciled",
     "tool_call.gap",
@@ -62,6 +65,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "dispatch",
     "shape",
     "settle",
+    "host",
     "operator",
     "approval",
     "recovery",
@@ -99,7 +103,8 @@ Result<AuditEvent> read_event(std::string_view bytes, std::span<const StoredPayl
     AuditFacts facts;
     for (const EventText& member : event_texts()) facts.*member.text = text(member.name);
     facts.detail = text("detail");
-    facts.type = own_word(facts.type);
+    const std::string_view of_host = kept_event_type(facts.type);
+    facts.type = of_host.empty() ? own_word(facts.type) : of_host;
     facts.outcome = own_word(facts.outcome);
     facts.stage = own_word(facts.stage);
     facts.error_code = own_word(facts.error_code);

@@ -303,6 +303,10 @@ Result<void> SqliteLedger::flush() {
     return engine_->flush();
 }
 
+bool SqliteLedger::is_alive(OwnerId owner) {
+    return engine_->is_alive(owner);
+}
+
 void SqliteLedger::owner_gone(OwnerId owner) {
     if (!engine_->remove_owner(owner)) return;
     CallId after{};

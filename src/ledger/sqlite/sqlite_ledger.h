@@ -140,6 +140,7 @@ public:
     std::uint64_t audit_count() override;
     Result<std::vector<CallRow>> in_doubt() override;
 
+    bool is_alive(OwnerId owner) override;
     void owner_gone(OwnerId owner) override;
 
     Result<std::vector<CallRow>> page_of_calls(const CallQuery& query) override;

@@ -1,0 +1,18 @@
+// Events of the host's own, on their way to the record.
+//
+// Threads: may be used from any thread.
+#pragma once
+
+#include <functional>
+
+#include <callgate/events.h>
+
+#include "pipeline/core.h"
+
+namespace callgate::pipeline {
+
+/// As Runtime::start_record(): `done` gets the event's number, 0 where it is written with the next batch.
+void record_host_event(const std::shared_ptr<Runtime::Core>& core, HostEvent event,
+                       std::function<void(Result<std::uint64_t>)> done, Executor executor);
+
+}  // namespace callgate::pipeline
