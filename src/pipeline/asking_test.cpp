@@ -298,6 +298,24 @@ TEST_F(Asking, TheEndOfTheRuntimeWithdrawsTheQuestion) {
     made.reset();
 }
 
+TEST_F(Asking, ASuspendedCallThatItsProgramLeftIsUnknown) {
+    const auto clock = std::make_shared<base::ManualClock>();
+    const auto ledger = std::make_shared<ledger::MemoryLedger>(*clock);
+    TestRuntime first({}, ledger, clock);
+    const TestRuntime second({}, ledger, clock);
+    first->tools().add_or_throw(deferred("pay", body));
+    second->tools().add_or_throw(tool("pay", "", [] { return "again"; }));
+    const Ended ended = first.start("pay", {}, context("k"));
+    const auto attempt = body->take();
+    const std::string id = attempt->context().call_id();
+    ask(attempt->context());
+    ledger->owner_gone(first->core()->owner);
+    EXPECT_EQ(must(second->outcome(id, context())).outcome->state(), State::unknown);
+    EXPECT_EQ(second->call("pay", {}, context("k")).state(), State::unknown) << "and nothing is sent again";
+    attempt->finish(ToolResult(Value(1)));
+    first.calm();
+}
+
 TEST_F(Asking, ACallerThatLetsTheQuestionGoHasFailedIt) {
     const Ended ended = node().start("pay", {}, context());
     const auto attempt = body->take();
