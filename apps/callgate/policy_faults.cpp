@@ -51,8 +51,8 @@ public:
     }
 
 private:
-    void add(std::string path, std::string message) {
-        faults_.push_back({{"path", path.empty() ? "/" : path}, {"message", std::move(message)}});
+    void add(std::string_view path, std::string_view message) {
+        faults_.push_back({{"path", path.empty() ? "/" : path}, {"message", message}});
     }
 
     bool known_in(std::string_view path) const {

@@ -160,7 +160,7 @@ void add_approvals(Verb& program, const Console& console) {
         .example("callgate approvals show 456789ab");
     showing.runs([line, &console] { return show(*line, console); });
 
-    const auto deciding = [&](const char* name, const char* summary, Object request,
+    const auto deciding = [&](const char* name, const char* summary, const Object& request,
                               const char* refusals) -> Verb& {
         Verb& verb = group.add(name, summary);
         verb.argument("ID", kId, line->id).required().completed_by(Completes::approval);
