@@ -81,6 +81,16 @@ struct RegistryChange {
     RegistryChange() = default;
 };
 
+/// What sync() did, by the tools' names.
+struct SyncResult {
+    std::vector<std::string> added;
+    std::vector<std::string> replaced;
+    std::vector<std::string> removed;
+    std::vector<std::string> unchanged;
+
+    SyncResult() = default;
+};
+
 struct NameRules;
 
 class Registry {
@@ -118,6 +128,20 @@ public:
     bool remove(std::string_view name);
     /// All tools `server/…`; how many there were.
     std::size_t remove_server(std::string_view server);
+    /// Makes the tools of this server exactly these, in one change: what is new is added, what is missing is
+    /// removed, what differs is replaced. A tool differs if its definition, contract, kind or version() does,
+    /// or the class of its body or what that says about itself (actions, preview, run mode, …). One that does
+    /// not stays as it is, with the body it has: a body that does something else needs another version().
+    /// The contracts given here count, also where change_contract() had set another.
+    /// Names are `server/tool`. All or none; errors as for add(), and config_error {reason: wrong_server}.
+    [[nodiscard]] Result<SyncResult> sync(std::string_view server, std::vector<Tool> tools);
+    /// Puts another contract in the place of the tool's own, checked as at registration; the body stays.
+    /// Calls under way keep the contract they began with. not_found {reason: unknown_tool}.
+    [[nodiscard]] Result<void> change_contract(std::string_view name, Contract contract);
+    /// The same, beginning with the contract it has. `edit` is called again where another change came
+    /// between.
+    [[nodiscard]] Result<void> change_contract(std::string_view name,
+                                               const std::function<void(Contract&)>& edit);
     void clear();
     /// Takes over the other's tools; all or none.
     [[nodiscard]] Result<void> import_from(const Registry& other, IfPresent if_present = IfPresent::refuse);

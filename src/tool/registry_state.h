@@ -23,6 +23,13 @@
 
 namespace callgate {
 
+/// A tool of a list that a server's tools are to become.
+struct WantedTool {
+    Tool tool;
+    std::shared_ptr<const ToolEntry> there;  // the entry that it was compared with; null: there was none
+    std::shared_ptr<ToolEntry> made;         // null: the one that is there will do
+};
+
 struct Registry::State {
     using Entry = std::shared_ptr<const ToolEntry>;
     using NewEntry = std::shared_ptr<ToolEntry>;  // that nobody else sees yet
@@ -89,6 +96,10 @@ struct Registry::State {
     void erase(const Entry& entry, Change& change) CALLGATE_REQUIRES(lock);
     /// These leave, as one change. False if there are none.
     bool take_out(const std::vector<Entry>& those, Change& change) CALLGATE_REQUIRES(lock);
+    bool is_as_compared(const std::vector<WantedTool>& all) const CALLGATE_REQUIRES_SHARED(lock);
+    /// The tools of the server become these, which are as compared.
+    Result<SyncResult> replace_server(std::string_view server, std::vector<WantedTool>& all, Change& change)
+        CALLGATE_REQUIRES(lock);
     /// Every change of tools ends with this.
     void finish(Change& change) CALLGATE_REQUIRES(lock);
 
