@@ -178,6 +178,12 @@ bench-call: ## one call through all ten stages, ours and the npm peers', in one 
 	@$(call build,bench,--target call_bench)
 	@bench/call/run.sh
 
+.PHONY: bench-registry
+bench-registry: ## what it costs to list 2,000 tools, without copying them and with
+	@tools/setup.sh build test bench
+	@$(call build,bench,--target registry_bench)
+	@build/bench/bin/registry_bench
+
 .PHONY: bench-ledger
 bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and the in-memory ledger
 	@tools/setup.sh build test bench
@@ -199,7 +205,7 @@ picture: ## write docs/picture.svg from what the program prints now
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
 	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
-	    differential audit-attacks bench-schema bench-call bench-ledger seed-tests newcomer)
+	    differential audit-attacks bench-schema bench-call bench-ledger bench-registry seed-tests newcomer)
 
 .PHONY: walk
 walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)
@@ -286,6 +292,7 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 	@$(MAKE) bench-schema
 	@$(MAKE) bench-call
 	@$(MAKE) bench-ledger
+	@$(MAKE) bench-registry
 	@$(MAKE) times
 	@$(MAKE) fuzz SECONDS=600
 
