@@ -167,10 +167,10 @@ bool Registry::State::take_out(const std::vector<Entry>& those, Change& change) 
 
 void Registry::State::finish(Change& change) {
     change.notice.revision = ++revision;
-    const base::MutexLock held(snapshots_mutex);
-    change.snapshots.push_back(std::exchange(by_canonical, {}));
-    for (auto& [rules, snapshot] : by_rules) change.snapshots.push_back(std::move(snapshot));
-    by_rules.clear();
+    const base::MutexLock held(snapshots_mutex_);
+    change.snapshots.push_back(std::exchange(by_canonical_, {}));
+    for (auto& [rules, snapshot] : by_rules_) change.snapshots.push_back(std::move(snapshot));
+    by_rules_.clear();
 }
 
 void Registry::State::tell(const Change& change) const {
@@ -190,12 +190,12 @@ void Registry::State::tell_health(std::string_view name) const {
 
 RegistrySnapshot Registry::State::snapshot() const {
     const base::ReaderLock held(lock);
-    const base::MutexLock making(snapshots_mutex);
+    const base::MutexLock making(snapshots_mutex_);
     return snapshot_locked();
 }
 
 RegistrySnapshot Registry::State::snapshot_locked() const {
-    if (by_canonical.tools_) return by_canonical;
+    if (by_canonical_.tools_) return by_canonical_;
     const auto tools = std::make_shared<RegistrySnapshot::Tools>();
     tools->revision = revision;
     tools->entries.reserve(in_order.size());
@@ -204,17 +204,17 @@ RegistrySnapshot Registry::State::snapshot_locked() const {
         tools->entries.push_back(entry);
         tools->listed.push_back({name, &entry->definition()});
     }
-    by_canonical.tools_ = tools;
-    return by_canonical;
+    by_canonical_.tools_ = tools;
+    return by_canonical_;
 }
 
 RegistrySnapshot Registry::State::snapshot(const NameRules& rules) const {
     RegistrySnapshot displaced;  // destroyed outside the locks
     const base::ReaderLock held(lock);
-    const base::MutexLock making(snapshots_mutex);
+    const base::MutexLock making(snapshots_mutex_);
     const auto made =
-        std::ranges::find(by_rules, rules, [](const auto& pair) -> const NameRules& { return pair.first; });
-    if (made != by_rules.end()) return made->second;
+        std::ranges::find(by_rules_, rules, [](const auto& pair) -> const NameRules& { return pair.first; });
+    if (made != by_rules_.end()) return made->second;
 
     RegistrySnapshot out = snapshot_locked();
     const auto shown = std::make_shared<RegistrySnapshot::Names>();
@@ -230,11 +230,11 @@ RegistrySnapshot Registry::State::snapshot(const NameRules& rules) const {
         shown->listed.push_back({shown->names[i], listed[i].definition});
     }
     out.names_ = shown;
-    if (by_rules.size() >= kMostRules) {
-        displaced = std::move(by_rules.front().second);
-        by_rules.erase(by_rules.begin());
+    if (by_rules_.size() >= kMostRules) {
+        displaced = std::move(by_rules_.front().second);
+        by_rules_.erase(by_rules_.begin());
     }
-    by_rules.emplace_back(rules, out);
+    by_rules_.emplace_back(rules, out);
     return out;
 }
 

@@ -108,13 +108,14 @@ private:
         CALLGATE_REQUIRES(lock);
     std::shared_ptr<const RegistrySnapshot::Tools> made_tools() const CALLGATE_REQUIRES_SHARED(lock);
     RegistrySnapshot snapshot_locked() const CALLGATE_REQUIRES_SHARED(lock)
-        CALLGATE_REQUIRES(snapshots_mutex);
+        CALLGATE_REQUIRES(snapshots_mutex_);
 
     // Of this revision, made when they are first asked for: by canonical names, and by naming rules.
     static constexpr std::size_t kMostRules = 8;
-    mutable base::Mutex snapshots_mutex;  // after `lock`
-    mutable RegistrySnapshot by_canonical CALLGATE_GUARDED_BY(snapshots_mutex);
-    mutable std::vector<std::pair<NameRules, RegistrySnapshot>> by_rules CALLGATE_GUARDED_BY(snapshots_mutex);
+    mutable base::Mutex snapshots_mutex_;  // after `lock`
+    mutable RegistrySnapshot by_canonical_ CALLGATE_GUARDED_BY(snapshots_mutex_);
+    mutable std::vector<std::pair<NameRules, RegistrySnapshot>> by_rules_
+        CALLGATE_GUARDED_BY(snapshots_mutex_);
 };
 
 /// What the operator took out of use stays so, whatever registration is put in its place.
