@@ -183,6 +183,11 @@ bench-waiting: ## 10,000 calls in flight and 10,000 that wait for their callers:
 	@tools/setup.sh build test bench
 	@$(call build,bench,--target waiting_bench)
 	@build/bench/bin/waiting_bench
+.PHONY: bench-registry
+bench-registry: ## what it costs to list 2,000 tools, without copying them and with
+	@tools/setup.sh build test bench
+	@$(call build,bench,--target registry_bench)
+	@build/bench/bin/registry_bench
 
 .PHONY: bench-ledger
 bench-ledger: ## what durability costs: beside the disk's own sync, bare SQL and the in-memory ledger
@@ -205,7 +210,7 @@ picture: ## write docs/picture.svg from what the program prints now
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
 	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
-	    differential audit-attacks bench-schema bench-call bench-ledger seed-tests newcomer)
+	    differential audit-attacks bench-schema bench-call bench-ledger bench-registry seed-tests newcomer)
 
 .PHONY: walk
 walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)
@@ -293,6 +298,7 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 	@$(MAKE) bench-call
 	@$(MAKE) bench-waiting
 	@$(MAKE) bench-ledger
+	@$(MAKE) bench-registry
 	@$(MAKE) times
 	@$(MAKE) fuzz SECONDS=600
 

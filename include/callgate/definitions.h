@@ -51,6 +51,7 @@ struct NameRules {
     std::string first;          ///< those that a name may begin with; "": as `characters`
     std::size_t max_bytes = 0;  ///< 0: any length
     NameRules() {}
+    friend bool operator==(const NameRules&, const NameRules&) = default;
 };
 /// Those of a form. `bare` takes all names.
 NameRules name_rules(DefinitionForm form);

@@ -7,6 +7,11 @@
 // name order. A registration checks everything that can be checked by then: the name, both schemas (compiled
 // once), the contract, and that no credential stands in it.
 //
+// What changes while a tool is used (health, breaker, retry budget, quarantine) belongs to its name rather
+// than to one registration of it. Tools of servers, `server/tool`, keep it when sync() changes them, when
+// their contracts change, and when they go and come back, whichever way: only the host heals a tool
+// (release(), update_health()), never the server that brings it (decision 29).
+//
 // Threads: may be used from any thread; a call keeps the tool that it found when it was made, whatever
 // becomes of the registry.
 #pragma once
@@ -21,6 +26,7 @@
 #include <vector>
 
 #include <callgate/error.h>
+#include <callgate/registry_snapshot.h>
 #include <callgate/tool.h>
 
 namespace callgate {
@@ -55,15 +61,36 @@ struct RegisteredTool {
 
 enum class IfPresent : std::uint8_t { refuse, replace };
 
-/// What happened to the registry.
+/// What happened to the registry: one for each change, however many tools it was about.
 struct RegistryChange {
-    enum class What : std::uint8_t { added, replaced, removed, health, cleared };
-    What what;
+    enum class What : std::uint8_t {
+        tools,  ///< tools were added, replaced or removed; `replaced` also names those with another contract
+        health  ///< of the tool `name`; or its quarantine or silence
+    };
+    static constexpr std::size_t kMostNames = 1'024;
+
+    What what = What::tools;
+    std::uint64_t revision = 0;  ///< of the registry, after it; listeners of two threads may be called late
     std::string name;
-    bool undeclared = false;  ///< added, replaced: as RegisteredTool says
+    std::vector<std::string> added;
+    std::vector<std::string> replaced;
+    std::vector<std::string> removed;
+    std::vector<std::string> undeclared;  ///< of the added and replaced: as RegisteredTool says
+    std::size_t unnamed = 0;              ///< changed as well: beyond kMostNames they are only counted
+
+    RegistryChange() = default;
 };
 
-class ToolEntry;
+/// What sync() did, by the tools' names.
+struct SyncResult {
+    std::vector<std::string> added;
+    std::vector<std::string> replaced;
+    std::vector<std::string> removed;
+    std::vector<std::string> unchanged;
+
+    SyncResult() = default;
+};
+
 struct NameRules;
 
 class Registry {
@@ -75,6 +102,10 @@ public:
         /// Names that stay their tools' own when these have gone. Beyond, new tools of servers are shown as
         /// `server__tool` alone.
         std::size_t max_remembered_names = 65'536;
+        /// Tools of servers whose health, breaker, retry budget and quarantine are remembered when they have
+        /// gone; one server has a quarter of them. Of a server of which more would have to be remembered,
+        /// tools that come and are not remembered come in quarantine.
+        std::size_t max_remembered_tools = 65'536;
         std::uint32_t degraded_after = 3;  ///< errors in a row
         Options() {}
     };
@@ -95,11 +126,33 @@ public:
     [[nodiscard]] Result<void> add_all(std::vector<Tool> tools, IfPresent if_present = IfPresent::refuse);
     /// False if there was none.
     bool remove(std::string_view name);
+    /// All tools `server/…`; how many there were.
+    std::size_t remove_server(std::string_view server);
+    /// Makes the tools of this server exactly these, in one change: what is new is added, what is missing is
+    /// removed, what differs is replaced. A tool differs if its definition, contract, kind or version() does,
+    /// or the class of its body or what that says about itself (actions, preview, run mode, …). One that does
+    /// not stays as it is, with the body it has: a body that does something else needs another version().
+    /// The contracts given here count, also where change_contract() had set another.
+    /// Names are `server/tool`. All or none; errors as for add(), and config_error {reason: wrong_server}.
+    [[nodiscard]] Result<SyncResult> sync(std::string_view server, std::vector<Tool> tools);
+    /// Puts another contract in the place of the tool's own, checked as at registration; the body stays.
+    /// Calls under way keep the contract they began with. not_found {reason: unknown_tool}.
+    [[nodiscard]] Result<void> change_contract(std::string_view name, Contract contract);
+    /// The same, beginning with the contract it has. `edit` is called again where another change came
+    /// between.
+    [[nodiscard]] Result<void> change_contract(std::string_view name,
+                                               const std::function<void(Contract&)>& edit);
     void clear();
     /// Takes over the other's tools; all or none.
     [[nodiscard]] Result<void> import_from(const Registry& other, IfPresent if_present = IfPresent::refuse);
 
     const std::string& name() const noexcept;
+    /// Grows with every change of tools, definitions or contracts; not with health, quarantine and silence.
+    std::uint64_t revision() const;
+    /// The tools as they are now, under their canonical names. Made once for a revision; nothing is copied.
+    RegistrySnapshot snapshot() const;
+    /// The same under the names that a vendor's models take, as for shown_definitions().
+    RegistrySnapshot snapshot(const NameRules& rules) const;
     std::size_t size() const;
     bool contains(std::string_view name) const;
     std::optional<RegisteredTool> get(std::string_view name) const;
@@ -110,7 +163,7 @@ public:
     /// registered its tools. `policy lint` reports the same.
     std::vector<std::string> undeclared() const;
 
-    /// Every registered tool's definition, in name order.
+    /// Every registered tool's definition, in name order. This and the next two copy; a snapshot does not.
     std::vector<ToolDefinition> definitions() const;
     /// What a model that acts for this caller may know of: all tools except those that are unavailable,
     /// quarantined or silenced, and those whose scopes the caller lacks. Under their canonical names.
@@ -125,8 +178,8 @@ public:
     std::optional<std::string> canonical_name(std::string_view name) const;
     std::optional<std::string> canonical_name(std::string_view name, const NameRules& rules) const;
 
-    /// All four are false for an unknown name. A tool that replaces another begins healthy, but stays in
-    /// quarantine or silence.
+    /// All four are false for an unknown name. A tool that add() puts in the place of another begins healthy,
+    /// but stays in quarantine or silence.
     bool update_health(std::string_view name, ToolHealth health);
     bool quarantine(std::string_view name, std::string reason);
     bool release(std::string_view name);  ///< from quarantine or silence

@@ -53,6 +53,7 @@ public:
     }
     constexpr operator EffectClass() const noexcept { return class_; }
     constexpr bool declared() const noexcept { return declared_; }
+    friend constexpr bool operator==(const EffectChoice&, const EffectChoice&) noexcept = default;
 
 private:
     EffectClass class_ = EffectClass::unsafe;
@@ -104,6 +105,7 @@ struct RetryPolicy {
 
     RetryPolicy() = default;
     explicit RetryPolicy(std::uint32_t retries) : max_retries(retries) {}
+    friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
 /// At most `calls` per `window` (a token bucket), and at most `concurrent` at once. 0 is no limit.
@@ -117,6 +119,7 @@ struct UseLimits {
     std::uint64_t per_run = 0;                 ///< calls of one run
 
     UseLimits() = default;
+    friend bool operator==(const UseLimits&, const UseLimits&) = default;
 };
 
 /// Opens after `failures` in a row that say the tool is broken (timeouts, transport, exceptions), for `rest`;
@@ -126,6 +129,7 @@ struct BreakerPolicy {
     std::chrono::milliseconds rest{30'000};  ///< at most 1 h
 
     BreakerPolicy() = default;
+    friend bool operator==(const BreakerPolicy&, const BreakerPolicy&) = default;
 };
 
 /// What the operator says about a tool.
@@ -153,6 +157,7 @@ struct Contract {
     bool hidden_without_scopes = false;  ///< not_found, not scope_denied, where scopes are missing
 
     Contract() = default;
+    friend bool operator==(const Contract&, const Contract&) = default;
 };
 
 /// What a running tool sees of its call. Valid until the tool returns; an abandoned tool may go on using it,

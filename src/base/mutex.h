@@ -35,6 +35,8 @@
 #define CALLGATE_GUARDED_BY(...) CALLGATE_THREAD_ANNOTATION(guarded_by(__VA_ARGS__))
 /// The caller holds the mutex.
 #define CALLGATE_REQUIRES(...) CALLGATE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+/// The caller holds it, at least as a reader.
+#define CALLGATE_REQUIRES_SHARED(...) CALLGATE_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define CALLGATE_ACQUIRE(...) CALLGATE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define CALLGATE_ACQUIRE_SHARED(...) CALLGATE_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define CALLGATE_RELEASE(...) CALLGATE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))

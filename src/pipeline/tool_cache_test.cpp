@@ -94,6 +94,44 @@ TEST(ToolCache, ACallUnderWayKeepsTheToolItBeganWith) {
     EXPECT_TRUE(alive.expired());
 }
 
+TEST(ToolCache, ASyncReachesTheNextCallAndKeepsWhatWasCounted) {
+    Runtime runtime;
+    UseLimits twice;
+    twice.calls = 2;
+    const auto sync = [&](std::int64_t answer) {
+        std::vector<Tool> tools;
+        tools.push_back(answering("files/t", answer).limits(twice).version(std::to_string(answer)));
+        return runtime.tools().sync("files", std::move(tools)).has_value();
+    };
+    ASSERT_TRUE(sync(1));
+    EXPECT_EQ(answer_of(runtime, "t"), 1);
+    ASSERT_TRUE(sync(2));
+    EXPECT_EQ(answer_of(runtime, "t"), 2);
+    ASSERT_TRUE(sync(3));
+    EXPECT_EQ(runtime.call("t").state(), State::limited) << "another version is not another allowance";
+    ASSERT_TRUE(runtime.tools().sync("files", {}));
+    EXPECT_EQ(runtime.call("t").state(), State::not_found);
+    ASSERT_TRUE(sync(4));
+    EXPECT_EQ(runtime.call("t").state(), State::limited);
+}
+
+TEST(ToolCache, AChangedContractHoldsForTheNextCall) {
+    Runtime runtime;
+    Tool tool = schema_tool({"t", "Changes its own contract", Object{{"type", "object"}}},
+                            [&runtime](const Object&, CallContext& context) -> ToolReturn {
+                                Contract contract;
+                                contract.effect = EffectClass::read;
+                                contract.scopes = {"admin"};
+                                if (!runtime.tools().change_contract("t", std::move(contract)))
+                                    return ToolResult(Value("refused"));
+                                return ToolResult(Value(context.time_left() > std::chrono::minutes(10)));
+                            });
+    tool.read_only().run_inline().timeout(std::chrono::minutes(20));
+    ASSERT_TRUE(runtime.tools().add(std::move(tool)));
+    EXPECT_EQ(runtime.call("t").content(), Value(true)) << "a call under way keeps the one it began with";
+    EXPECT_EQ(runtime.call("t").state(), State::scope_denied);
+}
+
 TEST(ToolCache, AChangedPolicyHoldsForTheNextCall) {
     Runtime runtime;
     ASSERT_TRUE(runtime.tools().add(answering("t", 1)));

@@ -21,13 +21,17 @@ std::int64_t microseconds(std::optional<std::chrono::system_clock::time_point> a
     return std::chrono::floor<std::chrono::microseconds>(*at).time_since_epoch().count();
 }
 
+std::int64_t saved_per_attempt(const RetryPolicy& retry) {
+    return static_cast<std::int64_t>(std::clamp(retry.budget, 0.0, 1.0) * kWhole);
+}
+
 }  // namespace
 
 LiveState::LiveState(std::uint32_t degraded_after, BreakerPolicy breaker, RetryPolicy retry)
     : saved_retries_(kFreeRetries * kWhole),
-      degraded_after_(degraded_after),
+      saved_per_attempt_(saved_per_attempt(retry)),
       breaker_(breaker),
-      saved_per_attempt_(static_cast<std::int64_t>(std::clamp(retry.budget, 0.0, 1.0) * kWhole)) {}
+      degraded_after_(degraded_after) {}
 
 ToolHealth LiveState::health() const {
     const base::MutexLock lock(mutex_);
@@ -50,6 +54,22 @@ void LiveState::set_health(ToolHealth health) {
     consecutive_errors_.store(health.consecutive_errors, std::memory_order_relaxed);
     rate_limit_resets_us_.store(microseconds(health.rate_limit_resets_at, kNever), std::memory_order_relaxed);
     if (health.status == HealthStatus::healthy) shut_breaker();
+}
+
+void LiveState::follow(BreakerPolicy breaker, RetryPolicy retry) {
+    saved_per_attempt_.store(saved_per_attempt(retry), std::memory_order_relaxed);
+    const base::MutexLock lock(mutex_);
+    breaker_ = breaker;
+    if (breaker_.failures == 0) shut_breaker();
+}
+
+bool LiveState::is_as_new() const noexcept {
+    return status() == HealthStatus::healthy && !quarantined() && !silenced.load(std::memory_order_relaxed) &&
+           breaker_shut() && consecutive_errors_.load(std::memory_order_relaxed) == 0 &&
+           broken_in_a_row_.load(std::memory_order_relaxed) == 0 &&
+           saved_retries_.load(std::memory_order_relaxed) >= kFreeRetries * kWhole &&
+           rate_limit_resets_us_.load(std::memory_order_relaxed) == kNever &&
+           abandoned.load(std::memory_order_relaxed) == 0;
 }
 
 bool LiveState::succeeded(base::WallTime at) noexcept {
@@ -126,11 +146,11 @@ void LiveState::give_probe_back() {
 
 void LiveState::count_first_attempt() noexcept {
     // A full account is only read, so that callers of a tool in good health do not contend for it.
+    const std::int64_t more = saved_per_attempt_.load(std::memory_order_relaxed);
     std::int64_t saved = saved_retries_.load(std::memory_order_relaxed);
-    while (saved < kMaxSavedRetries * kWhole && saved_per_attempt_ > 0 &&
-           !saved_retries_.compare_exchange_weak(
-               saved, std::min(saved + saved_per_attempt_, kMaxSavedRetries * kWhole),
-               std::memory_order_relaxed)) {
+    while (saved < kMaxSavedRetries * kWhole && more > 0 &&
+           !saved_retries_.compare_exchange_weak(saved, std::min(saved + more, kMaxSavedRetries * kWhole),
+                                                 std::memory_order_relaxed)) {
     }
 }
 

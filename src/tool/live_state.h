@@ -4,6 +4,9 @@
 // breaker always ends: after its rest one call probes, and a probe that never reports back holds the others
 // up for one more rest only.
 //
+// It belongs to a tool rather than to one registration of it: a registration that another takes the place of
+// by sync or by a change of its contract leaves it to its successor, and calls of both report here.
+//
 // Threads: may be used from any thread.
 #pragma once
 
@@ -33,6 +36,12 @@ public:
     ToolHealth health() const;
     /// As the host says. `healthy` also shuts the breaker.
     void set_health(ToolHealth health);
+
+    /// By these from now on. An open breaker stays open, and what was saved up stays so; a breaker that is
+    /// switched off shuts.
+    void follow(BreakerPolicy breaker, RetryPolicy retry);
+    /// Nothing is known that tells its tool from a new one: forgetting it changes nothing for a call.
+    bool is_as_new() const noexcept;
 
     /// How a call that reached the tool ended. `broken` means that the tool itself seems unfit (timeout,
     /// transport, exception), as against an error it told. Returns true when the status changed. Degraded
@@ -80,7 +89,8 @@ private:
     std::atomic<bool> quarantined_{false};
     std::atomic<std::int64_t> last_success_us_{kNever};
     std::atomic<std::int64_t> rate_limit_resets_us_{kNever};
-    std::atomic<std::int64_t> saved_retries_;  // in thousandths
+    std::atomic<std::int64_t> saved_retries_;      // in thousandths
+    std::atomic<std::int64_t> saved_per_attempt_;  // in thousandths
 
     // Also held for every change away from or back to the usual case.
     mutable base::Mutex mutex_;
@@ -88,10 +98,9 @@ private:
     std::string quarantine_reason_ CALLGATE_GUARDED_BY(mutex_);
     base::MonotonicTime rests_until_ CALLGATE_GUARDED_BY(mutex_);  // while the breaker is open
     std::optional<base::MonotonicTime> probe_holds_until_ CALLGATE_GUARDED_BY(mutex_);
+    BreakerPolicy breaker_ CALLGATE_GUARDED_BY(mutex_);
 
     const std::uint32_t degraded_after_;
-    const BreakerPolicy breaker_;
-    const std::int64_t saved_per_attempt_;  // in thousandths
 };
 
 }  // namespace callgate

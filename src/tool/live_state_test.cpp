@@ -1,5 +1,7 @@
 #include "tool/live_state.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -288,6 +290,45 @@ RC_GTEST_PROP(LiveState, RetriesNeverExceedTheFreeOnesAndTheShare, ()) {
         }
         RC_ASSERT(retries <= 10 + attempts * percent / 100.0 + 1e-9);
     }
+}
+
+TEST_F(LiveStateTest, IsAsNewUntilACallWouldNoticeWhatHappened) {
+    const std::vector<std::pair<const char*, std::function<void(LiveState&)>>> traces{
+        {"an error", [&](LiveState& live) { live.failed("no", false, now()); }},
+        {"an open breaker", [&](LiveState& live) { break_it(live, 2); }},
+        {"a retry taken", [](LiveState& live) { live.take_retry(); }},
+        {"quarantine", [](LiveState& live) { live.quarantine(""); }},
+        {"silence", [](LiveState& live) { live.silenced.store(true); }},
+        {"a rate limit", [&](LiveState& live) { live.rate_limited_until(clock.wall_now()); }},
+        {"a thread left behind", [](LiveState& live) { live.abandoned.fetch_add(1); }},
+        {"said to be down",
+         [](LiveState& live) {
+             ToolHealth health;
+             health.status = HealthStatus::unavailable;
+             live.set_health(std::move(health));
+         }},
+    };
+    for (const auto& [what, leave] : traces) {
+        LiveState live(3, breaker(2), {});
+        live.succeeded(clock.wall_now());
+        EXPECT_TRUE(live.is_as_new());
+        leave(live);
+        EXPECT_FALSE(live.is_as_new()) << what;
+    }
+}
+
+TEST_F(LiveStateTest, FollowsAnotherContractWithoutForgetting) {
+    LiveState live(0, breaker(3), budget(0));
+    break_it(live, 2);
+    live.follow(breaker(2, 10s), budget(1));
+    EXPECT_TRUE(live.breaker_shut());
+    break_it(live, 1);
+    EXPECT_EQ(live.pass(now()).wait, 10s);
+    live.follow(breaker(5), budget(0));
+    EXPECT_EQ(live.pass(now()).wait, 10s) << "another contract does not shut it";
+    EXPECT_EQ(live.health().consecutive_errors, 3u);
+    live.follow(breaker(0), budget(0));
+    EXPECT_TRUE(live.pass(now()).open) << "it is switched off";
 }
 
 }  // namespace

@@ -241,16 +241,27 @@ TEST(Registry, SuggestsOnlyToolsTheCallerMaySee) {
     EXPECT_EQ(registry.suggestions("send_mali", {}), Names{});
 }
 
+std::string in_words(const RegistryChange& change) {
+    std::string out = change.what == What::health ? "health " + change.name : "";
+    for (const auto& [sign, list] :
+         {std::pair('+', &change.added), std::pair('=', &change.replaced), std::pair('-', &change.removed)}) {
+        for (const std::string& name : *list) out += std::string(out.empty() ? "" : " ") + sign + name;
+    }
+    return out;
+}
+
 class Watched : public testing::Test {
 protected:
     Registry registry;
-    std::vector<std::pair<What, std::string>> told;
-    std::shared_ptr<void> handle = registry.on_change(
-        [this](const RegistryChange& change) { told.emplace_back(change.what, change.name); });
-    using Notified = std::vector<std::pair<What, std::string>>;
+    Names told;
+    std::vector<std::uint64_t> revisions;
+    std::shared_ptr<void> handle = registry.on_change([this](const RegistryChange& change) {
+        told.push_back(in_words(change));
+        revisions.push_back(change.revision);
+    });
 };
 
-TEST_F(Watched, EveryChangeIsTold) {
+TEST_F(Watched, EveryChangeIsToldWithTheRevisionItLedTo) {
     ASSERT_TRUE(registry.add(echo_tool("a")));
     ASSERT_TRUE(registry.add(echo_tool("a"), IfPresent::replace));
     registry.update_health("a", {});
@@ -259,36 +270,52 @@ TEST_F(Watched, EveryChangeIsTold) {
     registry.release("a");
     registry.health_changed("a");
     registry.remove("a");
-    registry.clear();
-    EXPECT_EQ(told, (Notified{{What::added, "a"},
-                              {What::replaced, "a"},
-                              {What::health, "a"},
-                              {What::health, "a"},
-                              {What::health, "a"},
-                              {What::health, "a"},
-                              {What::health, "a"},
-                              {What::removed, "a"},
-                              {What::cleared, ""}}));
+    EXPECT_EQ(told, (Names{"+a", "=a", "health a", "health a", "health a", "health a", "health a", "-a"}));
+    EXPECT_EQ(revisions, (std::vector<std::uint64_t>{1, 2, 2, 2, 2, 2, 2, 3}));
+    EXPECT_EQ(registry.revision(), 3u);
 }
 
 TEST_F(Watched, WhatDidNotChangeIsNotTold) {
     EXPECT_FALSE(registry.add(echo_tool("a b")));
+    ASSERT_TRUE(registry.add_all({}));
     registry.remove("a");
+    EXPECT_EQ(registry.remove_server("a"), 0u);
+    EXPECT_EQ(registry.remove_server(""), 0u);
+    registry.clear();
     registry.update_health("a", {});
-    EXPECT_EQ(told, Notified{});
+    EXPECT_EQ(told, Names{});
+    EXPECT_EQ(registry.revision(), 0u);
 }
 
-TEST_F(Watched, ManyToolsAreToldOneByOne) {
+TEST_F(Watched, AChangeOfManyToolsIsToldOnce) {
     ASSERT_TRUE(registry.add(echo_tool("b")));
     told.clear();
-    ASSERT_TRUE(registry.add_all({echo_tool("c"), echo_tool("b")}, IfPresent::replace));
-    EXPECT_EQ(told, (Notified{{What::added, "c"}, {What::replaced, "b"}}));
+    ASSERT_TRUE(registry.add_all({echo_tool("c"), echo_tool("b"), echo_tool("files/x")}, IfPresent::replace));
+    ASSERT_TRUE(registry.add_all({echo_tool("files/y"), echo_tool("filesystem/x")}));
+    EXPECT_EQ(registry.remove_server("files"), 2u);
+    EXPECT_EQ(registry.remove_server(""), 0u);
+    registry.clear();
+    EXPECT_EQ(told, (Names{"+c +files/x =b", "+files/y +filesystem/x", "-files/x -files/y",
+                           "-b -c -filesystem/x"}));
+}
+
+TEST_F(Watched, ANoticeNamesSoManyToolsAndCountsTheOthers) {
+    std::vector<Tool> many;
+    for (std::size_t i = 0; i < RegistryChange::kMostNames + 5; ++i)
+        many.push_back(echo_tool("t" + std::to_string(i)));
+    std::vector<RegistryChange> seen;
+    const auto other = registry.on_change([&](const RegistryChange& change) { seen.push_back(change); });
+    ASSERT_TRUE(registry.add_all(std::move(many)));
+    ASSERT_EQ(seen.size(), 1u);
+    EXPECT_EQ(seen[0].added.size(), RegistryChange::kMostNames);
+    EXPECT_EQ(seen[0].undeclared.size(), RegistryChange::kMostNames);
+    EXPECT_EQ(seen[0].unnamed, 5u);
 }
 
 TEST_F(Watched, NothingIsToldOnceTheHandleIsGone) {
     handle.reset();
     ASSERT_TRUE(registry.add(echo_tool("a")));
-    EXPECT_EQ(told, Notified{});
+    EXPECT_EQ(told, Names{});
 }
 
 TEST_F(Watched, AListenerMayUseTheRegistryAndUnsubscribeItself) {
@@ -296,7 +323,7 @@ TEST_F(Watched, AListenerMayUseTheRegistryAndUnsubscribeItself) {
     std::shared_ptr<void> own;
     own = registry.on_change([&](const RegistryChange& change) {
         seen = registry.list().size();
-        if (change.what == What::added) registry.silence(change.name);
+        for (const std::string& name : change.added) registry.silence(name);
         own.reset();
     });
     ASSERT_TRUE(registry.add(echo_tool("a")));

@@ -76,6 +76,67 @@ TEST(RegistryThreads, ReadersAlwaysSeeWholeToolsInOrderWhileOthersChangeThem) {
     EXPECT_EQ(registry.size(), 1u);
 }
 
+TEST(RegistryThreads, SnapshotsAreWholeWhileOthersSync) {
+    Registry registry;
+    const auto version = [](int which) {
+        std::vector<Tool> tools;
+        for (const char* name : {"s/a", "s/b", "s/c"})
+            tools.push_back(echo_tool(name).version(std::to_string(which)));
+        if (which % 2 == 0) tools.pop_back();
+        return tools;
+    };
+    ASSERT_TRUE(registry.sync("s", version(0)));
+    const NameRules rules = name_rules(DefinitionForm::openai);
+    std::atomic<int> wrong{0};
+    together(5, [&](int t) {
+        std::uint64_t last = 0;
+        for (int i = 0; i < kRounds; ++i) {
+            if (t < 2) {
+                wrong += !registry.sync("s", version(i + t));
+                continue;
+            }
+            const RegistrySnapshot snapshot = t == 2 ? registry.snapshot() : registry.snapshot(rules);
+            wrong += snapshot.revision() < last;
+            last = snapshot.revision();
+            wrong += snapshot.size() != 2 && snapshot.size() != 3;
+            for (const ListedTool& tool : snapshot.tools())
+                wrong += tool.definition->name != (t == 2 ? "" : "s/") + std::string(tool.name);
+            wrong += snapshot.visible_to({})->size() != snapshot.size();
+        }
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(RegistryThreads, NoHealthIsLostBetweenSyncsAndContracts) {
+    for (int round = 0; round < 20; ++round) {
+        Registry registry;
+        ASSERT_TRUE(registry.add(echo_tool("s/a")));
+        const base::ManualClock clock;
+        const auto call = registry.find("s/a");
+        std::atomic<int> wrong{0};
+        together(4, [&](int t) {
+            for (int i = 0; i < 20; ++i) {
+                std::vector<Tool> tools;
+                if (i % 3 != 0 || i == 19) tools.push_back(echo_tool("s/a").version(std::to_string(i)));
+                switch (t) {
+                    case 0: wrong += !registry.sync("s", std::move(tools)); break;
+                    case 1: {
+                        const auto made = registry.change_contract(
+                            "s/a", [&](Contract& its) { its.retry.budget = i / 20.0; });
+                        wrong += !made && made.error().code != ErrorCode::not_found;
+                        break;
+                    }
+                    case 2: call->live().failed("no answer", true, clock.monotonic_now()); break;
+                    default:
+                        if (const auto entry = registry.find("s/a")) wrong += &entry->live() != &call->live();
+                }
+            }
+        });
+        EXPECT_EQ(wrong, 0);
+        EXPECT_EQ(registry.get("s/a")->health.consecutive_errors, 20u);
+    }
+}
+
 TEST(RegistryThreads, OfManyThatAddTheSameNameOneSucceeds) {
     for (int round = 0; round < 50; ++round) {
         Registry registry;

@@ -1,6 +1,7 @@
 #include "tool/tool_entry.h"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,14 +104,19 @@ bool nobody_declared(const Contract& contract, const std::vector<std::string>& a
     });
 }
 
-Result<std::vector<std::string>> checked_actions(const Tool& tool) {
+std::vector<std::string> sorted_actions(const Tool& tool) {
     std::vector<std::string> actions;
     if (tool.body) actions = tool.body->actions();
+    std::ranges::sort(actions);
+    return actions;
+}
+
+Result<std::vector<std::string>> checked_actions(const Tool& tool) {
+    std::vector<std::string> actions = sorted_actions(tool);
     const std::string& name = tool.definition.name;
     if (actions.size() > kMostActions)
         return refuse(name, "bad_contract",
                       fmt::format("it has {} actions, and {} are allowed.", actions.size(), kMostActions));
-    std::ranges::sort(actions);
     for (std::size_t i = 0; i < actions.size(); ++i) {
         if (const auto fault = word_fault(actions[i], 128))
             return refuse(name, "bad_contract",
@@ -146,16 +152,42 @@ Result<void> check_defaults(const ToolEntry& entry, const schema::Defaults& defa
 }
 
 // The contract's scopes include what the body cannot do without.
-void add_required_scopes(Tool& tool, const std::vector<std::string>& actions) {
-    if (!tool.body) return;
+void add_required_scopes(Contract& contract, const ToolBody* body, const std::vector<std::string>& actions) {
+    if (body == nullptr) return;
     if (actions.empty()) {
-        const ScopeSet required = tool.body->scopes_required("call");
-        for (const std::string& scope : required.all()) tool.contract.scopes.add(scope);
+        const ScopeSet required = body->scopes_required("call");
+        for (const std::string& scope : required.all()) contract.scopes.add(scope);
     }
     for (const std::string& action : actions) {
-        const ScopeSet required = tool.body->scopes_required(action);
-        for (const std::string& scope : required.all()) tool.contract.action_scopes[action].add(scope);
+        const ScopeSet required = body->scopes_required(action);
+        for (const std::string& scope : required.all()) contract.action_scopes[action].add(scope);
     }
+}
+
+// What was left out, as it counts from now on.
+void fill_in(Contract& contract, const std::string& name) {
+    if (!contract.risk) contract.risk = contract.provider == ProviderType::native ? Risk::low : Risk::high;
+    if (contract.connector_id.empty()) contract.connector_id = name;
+}
+
+bool same_definition(const ToolDefinition& a, const ToolDefinition& b) {
+    return a.name == b.name && a.title == b.title && a.description == b.description &&
+           a.input_schema == b.input_schema && a.output_schema == b.output_schema &&
+           a.annotations == b.annotations;
+}
+
+// Of the same class, and alike in what it says about itself.
+bool same_sort(const ToolBody* a, const ToolBody* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    const ToolBody& one = *a;
+    const ToolBody& other = *b;
+    if (typeid(one) != typeid(other) || one.mode() != other.mode() ||
+        one.has_preview() != other.has_preview() || one.has_probe() != other.has_probe() ||
+        (one.hooks() == nullptr) != (other.hooks() == nullptr))
+        return false;
+    const auto* tuned = dynamic_cast<const TunedBody*>(a);
+    return tuned == nullptr ||
+           same_sort(tuned->inner().get(), static_cast<const TunedBody&>(other).inner().get());
 }
 
 // "" points nowhere; contract_check has parsed the others already.
@@ -168,7 +200,7 @@ std::optional<json::Pointer> pointer(const std::string& text) {
 
 }  // namespace
 
-Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Registry::Options& options) {
+Result<std::shared_ptr<ToolEntry>> ToolEntry::make(Tool tool, const Registry::Options& options) {
     const ToolDefinition& definition = tool.definition;
     const std::string& name = definition.name;
     if (const auto fault = tool_name_fault(name, options.max_name_bytes))
@@ -209,14 +241,13 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     }
 
     CALLGATE_TRY_ASSIGN(entry->actions_, checked_actions(tool));
-    add_required_scopes(tool, entry->actions_);
+    add_required_scopes(tool.contract, tool.body.get(), entry->actions_);
     if (const auto fault = contract_fault(tool, entry->actions_))
         return refuse(name, "bad_contract", fault->message, {{"place", fault->place}});
 
     Contract& contract = tool.contract;
     entry->undeclared_ = nobody_declared(contract, entry->actions_);
-    if (!contract.risk) contract.risk = contract.provider == ProviderType::native ? Risk::low : Risk::high;
-    if (contract.connector_id.empty()) contract.connector_id = name;
+    fill_in(contract, name);
     if (contract.provider == ProviderType::native) {
         entry->defaults_.emplace(definition.input_schema);
         if (entry->defaults_->empty()) entry->defaults_.reset();
@@ -225,18 +256,35 @@ Result<std::shared_ptr<const ToolEntry>> ToolEntry::make(Tool tool, const Regist
     entry->resource_key_ = pointer(contract.resource_key);
     entry->blast_radius_ = pointer(contract.blast_radius);
     entry->definition_hash_ = base::sha256(canonical);
-    entry->live_ = std::make_unique<LiveState>(options.degraded_after, contract.breaker, contract.retry);
+    entry->live_ = std::make_shared<LiveState>(options.degraded_after, contract.breaker, contract.retry);
     entry->tool_ = std::move(tool);
     if (entry->defaults_) CALLGATE_TRY(check_defaults(*entry, *entry->defaults_));
     entry->derive();
     return entry;
 }
 
-Result<std::shared_ptr<const ToolEntry>> ToolEntry::make_again(const ToolEntry& other,
-                                                               const Registry::Options& options) {
-    Tool tool = other.tool();
-    if (other.undeclared()) tool.contract.risk.reset();  // registration had filled it in
-    return make(std::move(tool), options);
+Tool ToolEntry::declared() const {
+    Tool tool = tool_;
+    if (undeclared_) tool.contract.risk.reset();  // registration had filled it in
+    return tool;
+}
+
+bool ToolEntry::is(const Tool& tool) const {
+    if (tool.kind != kind() || tool.version() != tool_.version() ||
+        !same_definition(tool.definition, definition()) || !same_sort(tool.body.get(), body()))
+        return false;
+    const std::vector<std::string> actions = sorted_actions(tool);
+    if (actions != actions_) return false;
+    Contract its = tool.contract;
+    add_required_scopes(its, tool.body.get(), actions);
+    if (nobody_declared(its, actions) != undeclared_) return false;
+    fill_in(its, name());
+    return its == contract();
+}
+
+void ToolEntry::adopt(std::shared_ptr<LiveState> live) {
+    live->follow(contract().breaker, contract().retry);
+    live_ = std::move(live);
 }
 
 void ToolEntry::derive() {

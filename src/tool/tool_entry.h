@@ -4,7 +4,7 @@
 //
 // A call holds the entry it resolved; replacing or removing the tool does not touch calls that are under way.
 //
-// Threads: everything but `live` is immutable; `live` may be used from any thread.
+// Threads: once it is in a registry, everything but `live` is immutable; `live` may be used from any thread.
 #pragma once
 
 #include <memory>
@@ -25,10 +25,16 @@ namespace callgate {
 class ToolEntry : public std::enable_shared_from_this<ToolEntry> {
 public:
     /// All that can be checked about a tool at registration; config_error otherwise.
-    static Result<std::shared_ptr<const ToolEntry>> make(Tool tool, const Registry::Options& options = {});
-    /// The same tool for another registry: what was said about it, and what was not, stays so.
-    static Result<std::shared_ptr<const ToolEntry>> make_again(const ToolEntry& other,
-                                                               const Registry::Options& options);
+    static Result<std::shared_ptr<ToolEntry>> make(Tool tool, const Registry::Options& options = {});
+    /// The tool as it was given to the registry: what nobody said about it is not said.
+    Tool declared() const;
+    /// Registering this one would make no difference: the definition, the contract, kind and version() are
+    /// equal, and so is the sort of the body: its class, and what it says about itself. What the body does
+    /// is not known; another version() says that it does something else.
+    bool is(const Tool& tool) const;
+    /// Goes on with the live state of an earlier registration, by its own contract. Only before others see
+    /// the entry.
+    void adopt(std::shared_ptr<LiveState> live);
 
     const ToolDefinition& definition() const noexcept { return tool_.definition; }
     const Contract& contract() const noexcept { return tool_.contract; }  ///< risk and connector_id filled in
@@ -83,6 +89,7 @@ public:
     bool undeclared() const noexcept { return undeclared_; }
 
     LiveState& live() const noexcept { return *live_; }
+    const std::shared_ptr<LiveState>& shared_live() const noexcept { return live_; }
     RegisteredTool describe() const;
 
 private:
@@ -102,7 +109,7 @@ private:
     std::optional<json::Pointer> target_;
     std::optional<json::Pointer> resource_key_;
     std::optional<json::Pointer> blast_radius_;
-    std::unique_ptr<LiveState> live_;
+    std::shared_ptr<LiveState> live_;
     ToolBody* runner_ = nullptr;
     const ActionHooks* hooks_ = nullptr;
     RunMode mode_ = RunMode::pooled;

@@ -67,7 +67,7 @@ TEST(Undeclared, RegistrationSaysSo) {
     Registry registry;
     std::vector<std::string> seen;
     const auto subscription = registry.on_change([&](const RegistryChange& change) {
-        if (change.undeclared) seen.push_back(change.name);
+        seen.insert(seen.end(), change.undeclared.begin(), change.undeclared.end());
     });
     ASSERT_TRUE(registry.add(echo_tool("a")));
     ASSERT_TRUE(registry.add(echo_tool("b").risk(Risk::low)));

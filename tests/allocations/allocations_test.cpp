@@ -1,11 +1,13 @@
-// Checking an argument object needs no heap once its Scratch is warm, and finding a tool by name none at all:
-// counted at operator new.
+// Checking an argument object needs no heap once its Scratch is warm, finding a tool by name none at all, and
+// listing tools no more than the list: counted at operator new.
 #include <cstddef>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include <callgate/definitions.h>
 #include <callgate/json.h>
+#include <callgate/registry.h>
 #include <callgate/schema.h>
 
 #include "counting_new.h"
@@ -95,6 +97,42 @@ TEST(Allocations, FindingAToolByAnyOfItsNamesNeedsNoHeap) {
     const std::size_t before = allocation_count();
     EXPECT_TRUE(round());
     EXPECT_EQ(allocation_count() - before, 0u);
+}
+
+TEST(Allocations, ListingASnapshotCopiesNoDefinitions) {
+    Registry registry;
+    std::vector<Tool> tools;
+    for (int i = 0; i < 2'000; ++i) {
+        ToolDefinition definition(
+            "files/tool_number_" + std::to_string(i), "Does one of many things.",
+            json::parse(R"({"type":"object","properties":{"path":{"type":"string"}}})").value());
+        tools.push_back(schema_tool(std::move(definition), nullptr));
+    }
+    ASSERT_TRUE(registry.sync("files", std::move(tools)));
+    const NameRules rules = name_rules(DefinitionForm::openai);
+    const Context caller;
+    const auto allocated_by = [](const auto& list) {
+        const std::size_t before = allocation_count();
+        EXPECT_EQ(list(), 2'000u);
+        return allocation_count() - before;
+    };
+    const auto all = [&] {
+        const RegistrySnapshot snapshot = registry.snapshot();
+        std::size_t described = 0;
+        for (const ListedTool& tool : snapshot.tools()) {
+            if (!tool.definition->description.empty()) ++described;
+        }
+        return described;
+    };
+    const auto shown = [&] {
+        const RegistrySnapshot snapshot = registry.snapshot(rules);
+        return snapshot.visible_to(caller)->size();
+    };
+    EXPECT_LE(allocated_by(all), 3u) << "made for this revision: what copies share, and two lists in it";
+    EXPECT_EQ(allocated_by(all), 0u);
+    EXPECT_GE(allocated_by(shown), 1'000u) << "the longer names, once for a revision";
+    EXPECT_EQ(allocated_by(shown), 1u) << "the list";
+    EXPECT_GE(allocated_by([&] { return registry.definitions().size(); }), 2'000u) << "copies are counted";
 }
 
 }  // namespace

@@ -809,11 +809,12 @@ TEST(S1, R18_ChangesOfTheRegistryAreTold) {
     Registry registry;
     std::vector<std::string> seen;
     const auto subscription = registry.on_change([&](const RegistryChange& change) {
-        seen.push_back(std::to_string(static_cast<int>(change.what)) + change.name);
+        for (const std::string& name : change.added) seen.push_back("+" + name);
+        for (const std::string& name : change.removed) seen.push_back("-" + name);
     });
     ASSERT_TRUE(registry.add(echo()));
     registry.remove("echo");
-    EXPECT_THAT(seen, ElementsAre("0echo", "2echo"));
+    EXPECT_THAT(seen, ElementsAre("+echo", "-echo"));
 }
 
 TEST(S1, R19_AnActionsOutputIsChecked) {
