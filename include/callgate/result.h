@@ -72,6 +72,10 @@ struct ToolFailure {
     Error error;
     Applied applied = Applied::answered;
     std::optional<std::chrono::milliseconds> retry_after;  ///< when a rate limit resets
+    /// What the tool said of it, beside the error: it is kept, masked and bounded as a result is, and it is
+    /// what views::mcp() shows of the failure. Where it has NaN in it, it is left out, and the error's
+    /// `content_left_out` says so.
+    std::optional<ToolResult> content;
 
     ToolFailure() = default;
     ToolFailure(Error what, Applied was_applied = Applied::answered)  // NOLINT(google-explicit-constructor)
@@ -86,6 +90,12 @@ struct ToolFailure {
     /// Sent, then the connection was lost.
     static ToolFailure lost(std::string message);
     static ToolFailure rate_limited(std::string message, std::chrono::milliseconds retry_after);
+
+    ToolFailure& with_content(ToolResult what) & {
+        content = std::move(what);
+        return *this;
+    }
+    ToolFailure with_content(ToolResult what) && { return std::move(with_content(std::move(what))); }
 };
 
 using ToolReturn = tl::expected<ToolResult, ToolFailure>;

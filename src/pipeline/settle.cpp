@@ -65,9 +65,13 @@ void note_loop(Call& call) {
     call.shared.ended = true;
     if (outcome.succeeded || outcome.state == State::replayed) return;
     outcome.result = {};
+    if (call.cold_if() != nullptr && call.cold().failed_with)
+        outcome.result = *std::exchange(call.cold().failed_with, std::nullopt);
     if (call.entered && call.shared.partial) outcome.partial = std::move(call.shared.partial);
-    if (outcome.error && call.shared.secrets)
-        mask(*outcome.error, redact::Redactor(call.shared.secrets->index()));
+    if (!call.shared.secrets) return;
+    const redact::Redactor redactor(call.shared.secrets->index());
+    mask(outcome.result, redactor);
+    if (outcome.error) mask(*outcome.error, redactor);
 }
 
 [[gnu::hot]] void complete(Call& call) {

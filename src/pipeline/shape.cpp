@@ -65,18 +65,16 @@ std::size_t size_of(const ToolResult& result, std::size_t enough) {
     return bytes;
 }
 
-void bound(Call& call) {
-    ToolResult& result = call.outcome.result;
-    if (result.value.is_number() || result.value.is_bool()) return;
+// False: it fits.
+bool cut_to_limit(const Call& call, ToolResult& result) {
+    if (result.value.is_number() || result.value.is_bool()) return false;
     const std::size_t limit = call.core->options.max_result_bytes;
-    if (size_of(result, limit) <= limit) return;
+    if (size_of(result, limit) <= limit) return false;
     call.core->counters.shape.cut.add();
-    // Cut as a model would be shown it: it says what was cut and how much there was.
-    result.value = views::model(Outcome(call.outcome_data).content());
-    result.blocks.clear();
-    result.structured.reset();
-    result.raw.clear();
-    call.note("shape", "cut", "the result was larger than max_result_bytes");
+    OutcomeData whole;
+    whole.result = std::move(result);
+    result = ToolResult(views::model(Outcome(std::move(whole)).content()));
+    return true;
 }
 
 }  // namespace
@@ -99,6 +97,21 @@ std::optional<Error> unwritable(const ToolResult& result, std::string_view tool)
         if (auto fault = judge(result.blocks[i].json, fmt::format("blocks/{}", i))) return fault;
     }
     return std::nullopt;
+}
+
+void shape_failure(const Call& call, ToolFailure& failure) {
+    ToolResult& content = *failure.content;
+    if (const auto fault = unwritable(content, call.outcome.tool)) {
+        failure.error.details["content_left_out"] = fault->message;
+        failure.content.reset();
+        return;
+    }
+    if (call.has_secrets()) mask(content, call.redactor());
+    bound(call, content);
+}
+
+void bound(const Call& call, ToolResult& result) {
+    cut_to_limit(call, result);
 }
 
 void mask(ToolResult& result, const redact::Redactor& redactor) {
@@ -139,7 +152,8 @@ Step shape(Call& call) {
         if (const Step step = check_json(call); step != Step::next) return step;
     }
     if (call.has_secrets()) mask(call.outcome.result, call.redactor());
-    bound(call);
+    if (cut_to_limit(call, call.outcome.result)) [[unlikely]]
+        call.note("shape", "cut", "the result was larger than max_result_bytes");
     call.outcome.succeeded = true;
     call.outcome.state = State::succeeded;
     call.note("shape", "shaped");

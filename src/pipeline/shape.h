@@ -24,6 +24,13 @@ CALLGATE_STAGE_COUNTERS(ShapeCounters, CALLGATE_SHAPE_COUNTERS);
 
 [[gnu::hot]] Step shape(Call& call);
 
+/// The content of a failure is kept as a result is: JSON, without secrets, within the limit. May be called
+/// after the call has ended, too.
+void shape_failure(const Call& call, ToolFailure& failure);
+
+/// No larger than results may be: what is becomes what a model would be shown of it, which says so.
+void bound(const Call& call, ToolResult& result);
+
 /// Why this is no answer that can be written as JSON, if it is not: output_invalid {reason: not_finite, part,
 /// path}.
 std::optional<Error> unwritable(const ToolResult& result, std::string_view tool);

@@ -116,14 +116,18 @@ void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolR
         stored->state = State::succeeded;
         stored->result = std::move(*answer);
         mask(stored->result, redactor);
+        bound(*call, stored->result);
     } else {
         switch (answer.error().applied) {
             case Applied::no: request.end = ledger::AttemptEnd::not_applied; break;
             case Applied::answered: request.end = ledger::AttemptEnd::failed; break;
             case Applied::maybe: return;  // it knows no more than we do
         }
+        ToolFailure& failure = answer.error();
+        if (failure.content) shape_failure(*call, failure);
+        if (failure.content) stored->result = std::move(*failure.content);
         stored->state = State::failed;
-        stored->error = std::move(answer.error().error);
+        stored->error = std::move(failure.error);
         mask(*stored->error, redactor);
     }
     request.outcome = std::move(stored);

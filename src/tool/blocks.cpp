@@ -66,6 +66,10 @@ Value to_mcp(const Block& block) {
     return block.json.is_object() ? block.json : Value(text(json::write(block.json)));
 }
 
+bool has_content(const ToolResult& result) noexcept {
+    return !result.blocks.empty() || result.structured || !result.value.is_null();
+}
+
 const std::string* text_of(const Block& block, std::string& kept) {
     if (block.kind == BlockKind::text) return &block.text;
     if (block.kind != BlockKind::json) return nullptr;

@@ -12,6 +12,12 @@ namespace callgate::views {
 namespace {
 
 constexpr std::string_view kTextBlock = R"({"type":"text","text":)";
+constexpr std::string_view kIsError = R"(,"isError":true)";
+
+// Whether a failure is what its tool said of it. Where nobody knows what was done, that has to be said first.
+bool shows_content(const Outcome& outcome) noexcept {
+    return outcome.state() != State::unknown && has_content(outcome.data().result);
+}
 
 void put_text_block(json::TextSink& sink, std::string_view text) {
     sink.put_token(kTextBlock);
@@ -79,7 +85,7 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
 }
 
 // Whether there is text of the tool's in it.
-bool put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
+bool put_content(json::TextSink& sink, std::string& out, const ToolResult& result) {
     if (!result.blocks.empty() || result.structured || result.value.is_structured()) {
         put_structured(sink, out, result);
         return true;
@@ -135,7 +141,7 @@ bool make_carriable(Block& block, std::size_t number) {
     std::string out;
     json::TextSink sink(out);
     sink.put_token(R"({"content":[)");
-    if (!outcome.ok()) {
+    if (!outcome.ok() && !shows_content(outcome)) {
         put_text_block(sink, model_text(outcome));
         const Error* const error = outcome.error();
         if (error != nullptr && !(base::is_valid_utf8(error->message) && is_utf8(error->details))) {
@@ -158,6 +164,7 @@ bool make_carriable(Block& block, std::size_t number) {
         sink.put_token(R"(,"structuredContent":)");
         put_json(sink, out, json::write(result.structured ? *result.structured : result.value));
     }
+    if (!outcome.ok()) sink.put_token(kIsError);
     sink.put('}');
     sink.finish();
     return out;
@@ -171,7 +178,11 @@ bool make_carriable(Block& block, std::size_t number) {
     sink.put_token(R"({"content":[)");
     bool has_text = true;
     if (outcome.ok()) {
-        has_text = put_success(sink, out, outcome.data().result);
+        has_text = put_content(sink, out, outcome.data().result);
+        sink.put('}');
+    } else if (shows_content(outcome)) {
+        put_content(sink, out, outcome.data().result);
+        sink.put_token(kIsError);
         sink.put('}');
     } else {
         put_text_block(sink, model_text(outcome));
