@@ -83,6 +83,9 @@ struct ToolDefinition {
     Value input_schema = Object{{"type", "object"}};
     std::optional<Value> output_schema;
     Object annotations;
+    /// What MCP's form of it has beside: `_meta`, `icons`, `execution`, …; kept and written as it came. Part
+    /// of what a registered tool is, and not shown to models.
+    Object extra;
 
     ToolDefinition() = default;
     ToolDefinition(std::string tool_name, std::string text, Value schema)
