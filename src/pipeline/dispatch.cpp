@@ -14,6 +14,7 @@
 #include "pipeline/shape.h"
 #include "pipeline/stored.h"
 #include "tool/action_hooks.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -112,7 +113,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
     auto stored = std::make_shared<ledger::StoredOutcome>();
     stored->error = failure.error;
     mask(*stored->error, call.redactor());
-    if (failure.content) stored->result = *failure.content;
+    if (failure.content) stored->result = without_parsed(*failure.content);
     stored->attempts = call.attempts;
     stored->call_id = call.id;
     return stored;
@@ -192,6 +193,8 @@ void leave_out_not_finite(Object& details) {
         result.blocks = std::move(answer->blocks);
         result.structured = std::move(answer->structured);
         result.raw = std::move(answer->raw);
+        if (!answer->extra.empty()) [[unlikely]]
+            result.extra = std::move(answer->extra);
         call.attempt_end = ledger::AttemptEnd::succeeded;
         call.phase = DispatchPhase::done;
         return Step::next;
