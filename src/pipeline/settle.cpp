@@ -71,10 +71,25 @@ void note_loop(Call& call) {
     if (!call.shared.secrets) return;
     const redact::Redactor redactor(call.shared.secrets->index());
     mask(outcome.result, redactor);
+    if (outcome.partial) {
+        redactor.redact_in_place(outcome.partial->content, redact::Rules::values_only);
+        outcome.partial->bytes = json::write(outcome.partial->content).size();
+    }
     if (outcome.error) mask(*outcome.error, redactor);
 }
 
+bool has_stream(const Call& call) {
+    if (!call.handed_out) {
+        call.shared.mutex.assert_held();  // nobody else has the call
+        return call.shared.stream != nullptr;
+    }
+    const base::MutexLock lock(call.shared.mutex);
+    return call.shared.stream != nullptr;
+}
+
 [[gnu::hot]] void complete(Call& call) {
+    if (call.entered && has_stream(call)) [[unlikely]]
+        project_rest_of_stream(call);
     if (call.handed_out) {
         bool asks = false;
         {
