@@ -123,7 +123,8 @@ CallExit exit_of(const Outcome& outcome) noexcept {
 
 Object to_json(const Outcome& outcome, const std::optional<Approval>& approval) {
     Object out = views::s2(outcome);
-    if (outcome.ok()) out["content"] = outcome.content();
+    Value content = outcome.content();
+    if (outcome.ok() || !content.is_null()) out["content"] = std::move(content);
     out.erase("content_length");
     out["state"] = to_string(outcome.state());
     out["action"] = outcome.action();

@@ -7,7 +7,8 @@
 // Threads: plain values. `on_progress` is called on the thread that waits for the call, or on one that exists
 // for such code; for one call one at a time, in order, and never after the call has returned. Each call of
 // a batch has a copy of the function, and several copies may run at once. It may block: progress that piles
-// up meanwhile is merged, which the gap in `sequence` shows.
+// up meanwhile is merged, which the gap in `sequence` shows; the pieces of content in it are joined, and none
+// is lost.
 #pragma once
 
 #include <chrono>
@@ -60,6 +61,7 @@ struct Progress {
     std::optional<double> total;
     std::string message;
     std::optional<Value> partial;  ///< content produced so far
+    bool appends = false;          ///< `partial` is the next piece of it: text, or items of a list
 
     Progress() = default;
 };

@@ -31,13 +31,13 @@
 namespace callgate {
 
 enum class DefinitionForm : std::uint8_t {
-    mcp,        ///< {name, title?, description?, inputSchema, outputSchema?, annotations?}
+    mcp,        ///< {name, title?, description?, inputSchema, outputSchema?, annotations?, …}
     openai,     ///< Chat Completions: {type: function, function: {name, description?, parameters?, strict?}}
     responses,  ///< OpenAI's: {type: function, name, description?, parameters, strict, output_schema?}
     anthropic,  ///< {name, description?, input_schema, strict?}
     gemini,     ///< {name, description?, parametersJsonSchema or parameters, responseJsonSchema?}
     bedrock,    ///< {toolSpec: {name, description?, inputSchema: {json}, strict?}}
-    bare        ///< {name, title?, description?, parameters, output_schema?, annotations?}
+    bare        ///< {name, title?, description?, parameters, output_schema?, annotations?, …}
 };
 std::string_view to_string(DefinitionForm form) noexcept;  ///< "mcp", "openai", …
 std::optional<DefinitionForm> definition_form_from_string(std::string_view text) noexcept;
@@ -71,8 +71,9 @@ struct ReadDefinition {
     bool strict = false;       ///< its vendor was asked to hold the model to the schema
     std::string input_place;   ///< JSON pointer to the schema of the arguments; "" if it was left out
     std::string output_place;  ///< the same of the output schema
-    /// Members that a ToolDefinition has no place for (`_meta`, `icons`, `cache_control`, …): not kept.
-    /// Not everything that was passed over: members of other forms may be missing here.
+    /// Members that a ToolDefinition has no place for (`cache_control`, …): not kept. MCP's and the bare form
+    /// have none such: all that they have beside is ToolDefinition::extra. Not everything that was passed
+    /// over: members of other forms may be missing here.
     std::vector<std::string> ignored;
 
     ReadDefinition() = default;

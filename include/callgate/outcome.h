@@ -73,7 +73,7 @@ struct OutcomeData {
     std::string server;  ///< "" for native tools, "unknown" when the tool is
     std::string action;
     std::shared_ptr<const Value> arguments;  ///< normalised, or as they came if they were refused
-    ToolResult result;
+    ToolResult result;                       ///< of a failure: what its tool said beside the error
     std::optional<Partial> partial;
     std::string approval_id;  ///< needs_approval, previewed, and calls that used one
     std::optional<Preview> preview;
@@ -128,7 +128,8 @@ public:
     /// The content as text: strings as they are, other values as JSON, text blocks joined by line breaks; ""
     /// on failure.
     std::string text() const;
-    /// The content as one value: what the tool returned, or its blocks in MCP's form.
+    /// The content as one value: what the tool returned, or its blocks in MCP's form. Of a failure: what its
+    /// tool said beside the error (ToolFailure::content), usually nothing.
     Value content() const;
     /// The content as blocks, whatever form the tool gave it in.
     std::vector<Block> blocks() const;

@@ -34,6 +34,9 @@ struct Block {
     std::string mime_type;  ///< image, audio, resource, link
     std::string uri;        ///< resource, link
     std::string name;       ///< link
+    /// What its item in MCP has beside: `annotations`, `_meta`, `title`, `size`, `icons`, …; in "resource"
+    /// what the resource inside it has beside. Written as it came, and never instead of the block's own.
+    Object extra;
 
     static Block of_text(std::string text);
     static Block of_json(Value value);
@@ -43,8 +46,18 @@ struct Block {
     static Block of_binary_resource(std::string uri, std::string bytes, std::string mime_type);
     static Block of_link(std::string uri, std::string name, std::string mime_type = {});
     static Block of_custom(Value item);
+    /// An item of MCP's CallToolResult.content: written again it says the same. What no other kind can say so
+    /// is custom.
+    static Block of_mcp(Value item);
 
     Block() = default;
+};
+
+/// What is known of a result's `raw`.
+enum class RawIs : std::uint8_t {
+    other,      ///< nothing
+    value,      ///< JSON text of the result's value, which is all of it
+    mcp_result  ///< the result as MCP's CallToolResult
 };
 
 /// A tool's answer. Most tools give one value: text if it is a string, JSON otherwise. Those that need more
@@ -53,7 +66,11 @@ struct ToolResult {
     Value value;  ///< the content, when there are no blocks
     std::vector<Block> blocks;
     std::optional<Value> structured;  ///< judged by the output schema; absent means `value` is judged
-    std::string raw;                  ///< what the provider sent, unparsed; empty for native tools
+    /// What the provider sent, unparsed; empty for native tools. Where it says just what the result says, as
+    /// JSON or as MCP's CallToolResult, views::mcp() gives its bytes, and it alone is stored.
+    std::string raw;
+    RawIs raw_is = RawIs::other;  ///< found out by the runtime, whatever a tool puts here
+    Object extra;                 ///< what a CallToolResult has beside: `_meta`, …
 
     ToolResult() = default;
     ToolResult(Value content) : value(std::move(content)) {}  // NOLINT(google-explicit-constructor)
@@ -72,6 +89,10 @@ struct ToolFailure {
     Error error;
     Applied applied = Applied::answered;
     std::optional<std::chrono::milliseconds> retry_after;  ///< when a rate limit resets
+    /// What the tool said of it, beside the error: it is kept, masked and bounded as a result is, and it is
+    /// what views::mcp() shows of the failure. Where it has NaN in it, it is left out, and the error's
+    /// `content_left_out` says so.
+    std::optional<ToolResult> content;
 
     ToolFailure() = default;
     ToolFailure(Error what, Applied was_applied = Applied::answered)  // NOLINT(google-explicit-constructor)
@@ -86,9 +107,20 @@ struct ToolFailure {
     /// Sent, then the connection was lost.
     static ToolFailure lost(std::string message);
     static ToolFailure rate_limited(std::string message, std::chrono::milliseconds retry_after);
+
+    ToolFailure& with_content(ToolResult what) & {
+        content = std::move(what);
+        return *this;
+    }
+    ToolFailure with_content(ToolResult what) && { return std::move(with_content(std::move(what))); }
 };
 
 using ToolReturn = tl::expected<ToolResult, ToolFailure>;
+
+/// A provider's answer to tools/call as it was received, {"content", "structuredContent"?, "isError"?, …},
+/// read strictly, kept as `raw`. What `isError` marks is a failure that has it as its content, and what is no
+/// such answer is one with output_invalid {reason: not_a_result}.
+ToolReturn read_mcp_result(std::string received, const json::ParseLimits& limits = {});
 
 /// An exception that remembers where it was made. A tool may throw anything; this one leaves a stack in the
 /// host's error (`details.stack`) and in the log. No view for a model ever has it.

@@ -84,6 +84,9 @@ struct ToolDefinition {
     Value input_schema = Object{{"type", "object"}};
     std::optional<Value> output_schema;
     Object annotations;
+    /// What MCP's form of it has beside: `_meta`, `icons`, `execution`, …; kept and written as it came. Part
+    /// of what a registered tool is, and not shown to models.
+    Object extra;
 
     ToolDefinition() = default;
     ToolDefinition(std::string tool_name, std::string text, Value schema)
@@ -182,8 +185,12 @@ public:
     virtual void progress(std::string_view message, std::optional<double> done = {},
                           std::optional<double> total = {}) = 0;
     /// The content so far: delivered as progress, and kept if the call does not complete. Content with NaN or
-    /// an infinity in it is left out, and the progress says so.
+    /// an infinity in it, or larger than a result may be, is left out, and the progress says so.
     virtual void partial(Value content) = 0;
+    /// The next piece of it: text is added to text, and the items of a list to a list. Delivered as a piece
+    /// (Progress::appends); text that could be the beginning of a secret waits for the next one. After a
+    /// piece that had to be left out all are, until partial() says how it stands.
+    virtual void partial_more(Value piece);
 
     /// A secret of the tool's own connector, for the length of `use`.
     virtual Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) = 0;

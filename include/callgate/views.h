@@ -27,8 +27,8 @@ struct Limits {
 
 /// A result for a model: unchanged up to the limit, then a shape that says what was cut (format_result).
 Value model(const Value& result, const Limits& limits = {});
-/// Text for a model: the result's, or the error's sentence followed by what to do next. Says so if it is
-/// partial.
+/// Text for a model: the result's, or the error's sentence followed by what to do next and what the tool said
+/// beside it. Says so if it is partial.
 std::string model_text(const Outcome& outcome, const Limits& limits = {});
 
 /// {tool_name, success, output (2,000 characters), latency_ms, error}
@@ -43,9 +43,10 @@ Object s2(const Outcome& outcome);
 std::string s0_error(const Outcome& outcome);
 std::string s4_error(const Outcome& outcome);
 
-/// MCP's CallToolResult: {"content":[…],"structuredContent"?,"isError"?}, as text. No byte is replaced
-/// unseen: text that is not UTF-8 is an embedded resource with its bytes as base64 ("blob"); where a string
-/// inside JSON is not, each such byte stands as U+FFFD, and a last text block says so.
+/// MCP's CallToolResult: {"content":[…],"structuredContent"?,"isError"?}, as text. A failure is shown as its
+/// tool's own content, if it gave any and it is known what was done; otherwise as model_text(). No byte is
+/// replaced unseen: text that is not UTF-8 is an embedded resource with its bytes as base64 ("blob"); where a
+/// string inside JSON is not, each such byte stands as U+FFFD, and a last text block says so.
 std::string mcp(const Outcome& outcome);
 
 }  // namespace callgate::views

@@ -187,13 +187,14 @@ void RunContext::progress(std::string_view message, std::optional<double> done, 
 
 void RunContext::partial(Value content) {
     Progress progress;
-    if (const auto path = json::find_not_finite(content)) {
-        progress.message = "Content so far was left out: its number at " +
-                           (path->empty() ? "the root" : *path) +
-                           " is NaN or infinite, which JSON cannot say.";
-    } else {
-        progress.partial = std::move(content);
-    }
+    progress.partial = std::move(content);
+    project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
+}
+
+void RunContext::partial_more(Value piece) {
+    Progress progress;
+    progress.partial = std::move(piece);
+    progress.appends = true;
     project_progress(call_, std::move(progress), runner_ == std::this_thread::get_id());
 }
 

@@ -47,6 +47,7 @@ public:
     std::stop_token cancel() const override;
     void progress(std::string_view message, std::optional<double> done, std::optional<double> total) override;
     void partial(Value content) override;
+    void partial_more(Value piece) override;
     Result<void> with_secret(std::string_view key, const std::function<void(const Secret&)>& use) override;
     Outcome call(std::string_view tool, Args args) override;
     void start(std::string_view tool, Args args, std::function<void(Outcome)> done,

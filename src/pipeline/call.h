@@ -291,6 +291,16 @@ public:
     /// Where the stage that runs now goes on.
     StagePhase phase;
 
+    struct HeldProgress {
+        Progress progress;
+        std::size_t bytes = 0;  ///< of its content
+    };
+    /// Text that arrives in pieces, and what its masking knows.
+    struct TextStream {
+        redact::StreamRedactor redactor;
+        std::shared_ptr<const redact::SecretIndex> index;
+    };
+
     /// What a running tool may touch while others run the call.
     struct Shared {
         mutable base::Mutex mutex;
@@ -301,8 +311,13 @@ public:
         std::optional<std::pair<std::uint32_t, ToolReturn>> late CALLGATE_GUARDED_BY(mutex);
         std::uint64_t progress CALLGATE_GUARDED_BY(mutex) = 0;
         /// That the host is still to be notified of.
-        std::list<Progress> held CALLGATE_GUARDED_BY(mutex);
+        std::list<HeldProgress> held CALLGATE_GUARDED_BY(mutex);
+        std::size_t held_bytes CALLGATE_GUARDED_BY(mutex) = 0;
+        /// Text that was added to it is masked when the call ends: a secret may be in two pieces.
         std::optional<Partial> partial CALLGATE_GUARDED_BY(mutex);
+        /// For the pieces that the host is notified of.
+        std::unique_ptr<TextStream> stream CALLGATE_GUARDED_BY(mutex);
+        bool pieces_left_out CALLGATE_GUARDED_BY(mutex) = false;
         std::shared_ptr<redact::SecretSet> secrets CALLGATE_GUARDED_BY(mutex);
         // Questions that its tool has asked its caller.
         std::uint32_t rounds CALLGATE_GUARDED_BY(mutex) = 0;

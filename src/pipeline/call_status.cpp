@@ -7,6 +7,7 @@
 #include "ledger/blocking_waiter.h"
 #include "pipeline/approval_gate.h"
 #include "pipeline/refusal_state.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -70,10 +71,15 @@ CallStatus as_stored(const ledger::CallRow& row) {
         const ledger::StoredOutcome& stored = *row.outcome;
         data.succeeded = stored.succeeded;
         data.error = stored.error;
-        data.result = stored.result;
+        if (auto result = with_parsed(stored.result)) {
+            data.result = std::move(*result);
+        } else {
+            data.succeeded = false;
+            data.error.reset();
+        }
         data.attempts = stored.attempts;
         if (!stored.approval_id.empty()) data.approval_id = stored.approval_id;
-        data.state = stored.succeeded ? State::succeeded : stored.state;
+        data.state = data.succeeded ? State::succeeded : stored.state;
     }
     if (row.state == ledger::CallState::unknown) data.state = State::unknown;
     if (!data.succeeded && !data.error) {

@@ -153,7 +153,7 @@ Step conclude(Call& call) {
         call.outcome.succeeded = !call.outcome.error;
         if (call.outcome.succeeded) {
             call.outcome.result = std::move(found.result);
-            mask(call.outcome.result, call.redactor());
+            finish_result(call, call.outcome.result);
         }
         call.outcome.state = State::replayed;
         request.outcome = to_stored(call);

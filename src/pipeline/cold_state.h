@@ -56,6 +56,7 @@ struct ColdState {
 
     // Attempts that failed.
     ToolFailure last_failure;
+    std::optional<ToolResult> failed_with;  ///< the content of the one that ends the call
     std::optional<base::MonotonicTime> retry_at;
     base::MonotonicTime undo_until{};
     /// A call that was called off: until when its tool may still say what came of it.

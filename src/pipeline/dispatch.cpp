@@ -14,6 +14,7 @@
 #include "pipeline/shape.h"
 #include "pipeline/stored.h"
 #include "tool/action_hooks.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -95,6 +96,7 @@ Step failed(Call& call, ToolFailure failure) {
         failure.error.details["retry_after_ms"] = failure.retry_after->count();
     }
     if (failure.applied == Applied::no && had_grace(call)) obeyed(failure.error);
+    if (failure.content) call.cold().failed_with = std::move(failure.content);
     const ErrorCode code = failure.error.code;
     if (failure.applied == Applied::maybe && call.effectful()) {
         return call.end(State::unknown, std::move(failure.error));
@@ -111,6 +113,7 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
     auto stored = std::make_shared<ledger::StoredOutcome>();
     stored->error = failure.error;
     mask(*stored->error, call.redactor());
+    if (failure.content) stored->result = without_parsed(*failure.content);
     stored->attempts = call.attempts;
     stored->call_id = call.id;
     return stored;
@@ -190,12 +193,15 @@ void leave_out_not_finite(Object& details) {
         result.blocks = std::move(answer->blocks);
         result.structured = std::move(answer->structured);
         result.raw = std::move(answer->raw);
+        if (!answer->extra.empty()) [[unlikely]]
+            result.extra = std::move(answer->extra);
         call.attempt_end = ledger::AttemptEnd::succeeded;
         call.phase = DispatchPhase::done;
         return Step::next;
     }
     call.cold().last_failure = std::move(answer.error());
     leave_out_not_finite(call.cold().last_failure.error.details);
+    if (call.cold().last_failure.content) shape_failure(call, call.cold().last_failure);
     // A foreign number: sums with it must not leave the clock's range.
     constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
     if (auto& wait = call.cold().last_failure.retry_after)

@@ -10,6 +10,7 @@
 #include "base/error_views.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "json/size.h"
 #include "pipeline/log_line.h"
 
 namespace callgate::pipeline {
@@ -184,10 +185,154 @@ void tell_held_progress(Call& call) {
     {
         const base::MutexLock lock(call.shared.mutex);
         if (call.shared.held.empty()) return;
-        progress = std::move(call.shared.held.front());
+        progress = std::move(call.shared.held.front().progress);
+        call.shared.held_bytes -= call.shared.held.front().bytes;
         call.shared.held.pop_front();
     }
     tell_progress(call, *progress);
+}
+
+void tell_of_progress(Call& call, bool here) {
+    if (here && call.may_notify_here()) {
+        CALLGATE_FOREIGN_CODE("a progress function");
+        tell_held_progress(call);
+    } else {
+        call.notify_later([&call] { tell_held_progress(call); });
+    }
+}
+
+void leave_out_content(Call& call, Progress& progress, std::string_view why)
+    CALLGATE_REQUIRES(call.shared.mutex) {
+    progress.partial.reset();
+    progress.appends = false;
+    if (progress.message.empty()) progress.message = fmt::format("Content so far was left out: {}", why);
+    call.shared.pieces_left_out = true;
+}
+
+constexpr std::string_view kTooLarge = "it is larger than a result may be (max_result_bytes).";
+
+// Text is added to text, and items to a list. False: neither.
+bool append(Value& content, const Value& piece) {
+    if (content.is_string() && piece.is_string()) {
+        content.get_string().append(piece.get_string());
+    } else if (content.is_array() && piece.is_array()) {
+        Array& items = content.get_array();
+        items.insert(items.end(), piece.get_array().begin(), piece.get_array().end());
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// What is certain of the text by now. Secrets that have become known since the last piece are looked for from
+// here on, and in what was held back.
+std::string masked_piece(Call& call, std::string_view piece) CALLGATE_REQUIRES(call.shared.mutex) {
+    if (!call.shared.secrets) return std::string(piece);
+    auto& stream = call.shared.stream;
+    auto index = call.shared.secrets->index();
+    std::string held_back;
+    if (stream && stream->index != index) {
+        stream->redactor.flush(held_back);
+        stream = nullptr;
+    }
+    if (!stream) {
+        stream = std::make_unique<Call::TextStream>(
+            Call::TextStream{redact::StreamRedactor(index), std::move(index)});
+    }
+    std::string certain;
+    stream->redactor.feed(held_back, certain);
+    stream->redactor.feed(piece, certain);
+    return certain;
+}
+
+void take_whole(Call& call, Progress& progress) CALLGATE_REQUIRES(call.shared.mutex) {
+    call.shared.stream = nullptr;
+    if (call.shared.secrets) {
+        const redact::Redactor redactor(call.shared.secrets->index());
+        redactor.redact_in_place(*progress.partial, redact::Rules::values_only);
+    }
+    Partial whole;
+    whole.bytes = json::write(*progress.partial).size();
+    if (whole.bytes > call.core->options.max_result_bytes)
+        return leave_out_content(call, progress, kTooLarge);
+    whole.content = *progress.partial;
+    whole.received_at = call.core->clock().wall_now();
+    call.shared.partial = std::move(whole);
+    call.shared.pieces_left_out = false;
+}
+
+// False: there is nothing to notify anybody of yet.
+bool take_piece(Call& call, Progress& progress) CALLGATE_REQUIRES(call.shared.mutex) {
+    if (call.shared.pieces_left_out) return false;
+    Value& piece = *progress.partial;
+    std::optional<Partial>& so_far = call.shared.partial;
+    constexpr std::size_t kFrame = 2;  // quotes or brackets
+    const bool is_list = piece.is_array();
+    const std::size_t adds = json::write(piece).size() - (so_far ? kFrame : 0) + (so_far && is_list ? 1 : 0);
+    const bool fits_kind = so_far ? so_far->content.kind() == piece.kind() : true;
+    if (!(piece.is_string() || is_list) || !fits_kind) {
+        leave_out_content(call, progress, "pieces are all text, or all lists.");
+        return true;
+    }
+    if ((so_far ? so_far->bytes : 0) + adds > call.core->options.max_result_bytes) {
+        leave_out_content(call, progress, kTooLarge);
+        return true;
+    }
+    if (!so_far) so_far.emplace().content = is_list ? Value(Array()) : Value("");
+    append(so_far->content, piece);
+    so_far->bytes += adds;
+    so_far->received_at = call.core->clock().wall_now();
+    if (!is_list) {
+        piece = masked_piece(call, piece.get_string());
+        return !piece.get_string().empty();
+    }
+    if (call.shared.secrets) {
+        const redact::Redactor redactor(call.shared.secrets->index());
+        redactor.redact_in_place(piece, redact::Rules::values_only);
+    }
+    return true;
+}
+
+bool take_content(Call& call, Progress& progress) CALLGATE_REQUIRES(call.shared.mutex) {
+    if (progress.appends) return take_piece(call, progress);
+    take_whole(call, progress);
+    return true;
+}
+
+// Two become one: the later one, with all the pieces of content.
+void merge(Progress& last, Progress next) {
+    if (!next.partial || (next.appends && last.partial && append(*last.partial, *next.partial))) {
+        next.partial = std::move(last.partial);
+        next.appends = last.appends;
+    }
+    last = std::move(next);
+}
+
+// Who is slow to take it gets the latest: what waits is bounded, and the gap in the numbers shows. True: the
+// host is to be notified of one more.
+bool hold_progress(Call& call, Progress progress) CALLGATE_REQUIRES(call.shared.mutex) {
+    progress.call_id = base::Uuid{call.id}.to_string();
+    progress.tool = call.outcome.tool;
+    progress.sequence = ++call.shared.progress;
+    if (!call.request.context->on_progress && call.observers == nullptr) return false;
+    const std::size_t most = call.core->options.max_result_bytes;
+    auto& held = call.shared.held;
+    std::size_t& all_bytes = call.shared.held_bytes;
+    const auto size_of = [most](const Progress& one) {
+        return one.partial ? json::text_size_up_to(*one.partial, most) : 0;
+    };
+    const std::size_t bytes = size_of(progress);
+    if (held.empty() || (held.size() < kMaxHeldProgress && all_bytes + bytes <= most)) {
+        held.push_back({std::move(progress), bytes});
+        all_bytes += bytes;
+        return true;
+    }
+    Call::HeldProgress& last = held.back();
+    merge(last.progress, std::move(progress));
+    all_bytes -= last.bytes;
+    last.bytes = size_of(last.progress);
+    all_bytes += last.bytes;
+    return false;
 }
 
 [[gnu::hot]] void notify_audit(const Runtime::Core::Observers* observers, Runtime::Core& core,
@@ -284,40 +429,40 @@ void project_retry(Call& call) {
 }
 
 void project_progress(Call& call, Progress progress, bool here) {
+    const auto not_finite = progress.partial ? json::find_not_finite(*progress.partial) : std::nullopt;
     base::MutexLock lock(call.shared.mutex);
     if (call.shared.ended) return;
-    progress.call_id = base::Uuid{call.id}.to_string();
-    progress.tool = call.outcome.tool;
-    progress.sequence = ++call.shared.progress;
-    if (call.shared.secrets) {
-        const redact::Redactor redactor(call.shared.secrets->index());
-        progress.message = redactor.redact_text(progress.message);
-        if (progress.partial) redactor.redact_in_place(*progress.partial, redact::Rules::values_only);
+    if (not_finite) {
+        const std::string place = not_finite->empty() ? "the root" : *not_finite;
+        leave_out_content(call, progress,
+                          "its number at " + place + " is NaN or infinite, which JSON cannot say.");
+    } else if (progress.partial && !take_content(call, progress)) {
+        return;
     }
+    if (call.shared.secrets)
+        progress.message = redact::Redactor(call.shared.secrets->index()).redact_text(progress.message);
     // Cut only now: half a secret would not be known as one.
     if (progress.message.size() > kMaxProgressBytes)
         progress.message = std::string(base::truncate_to_bytes(progress.message, kMaxProgressBytes));
-    if (progress.partial) {
-        Partial partial;
-        partial.content = *progress.partial;
-        partial.bytes = json::write(partial.content).size();
-        partial.received_at = call.core->clock().wall_now();
-        if (partial.bytes <= call.core->options.max_result_bytes) call.shared.partial = std::move(partial);
-    }
-    if (!call.request.context->on_progress && call.observers == nullptr) return;
-    // Who is slow to take it gets the latest: what waits is bounded, and the gap in the numbers shows.
-    if (call.shared.held.size() >= kMaxHeldProgress) {
-        call.shared.held.back() = std::move(progress);
-        return;
-    }
-    call.shared.held.push_back(std::move(progress));
+    if (!hold_progress(call, std::move(progress))) return;
     lock.unlock();
-    if (here && call.may_notify_here()) {
-        CALLGATE_FOREIGN_CODE("a progress function");
-        tell_held_progress(call);
-    } else {
-        call.notify_later([&call] { tell_held_progress(call); });
+    tell_of_progress(call, here);
+}
+
+void project_rest_of_stream(Call& call) {
+    {
+        const base::MutexLock lock(call.shared.mutex);
+        const auto stream = std::exchange(call.shared.stream, nullptr);
+        if (!stream) return;
+        std::string text;
+        stream->redactor.flush(text);
+        if (text.empty()) return;
+        Progress progress;
+        progress.partial = std::move(text);
+        progress.appends = true;
+        if (!hold_progress(call, std::move(progress))) return;
     }
+    tell_of_progress(call, true);
 }
 
 void project_end(Call& call) {

@@ -19,6 +19,8 @@ void project_security_warning(Call& call);
 void project_retry(Call& call);
 /// `here`: this thread runs the call.
 void project_progress(Call& call, Progress progress, bool here);
+/// Of text that came in pieces: what was held back, in case it was the beginning of a secret.
+void project_rest_of_stream(Call& call);
 /// Telemetry `stop` or `exception`, the TOOL_SUCCESS or TOOL_FAILED line, and the count.
 [[gnu::hot]] void project_end(Call& call);
 /// An audit event of the call that is on the record, to the observers.

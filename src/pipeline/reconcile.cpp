@@ -11,6 +11,7 @@
 #include "pipeline/call.h"
 #include "pipeline/projection.h"
 #include "pipeline/shape.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -45,7 +46,7 @@ public:
         answered_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return answer_.has_value(); });
         call_->core->timers().cancel(timer_);
         Reconciliation answer = std::move(*answer_);
-        mask(answer.result, call_->redactor());
+        finish_result(*call_, answer.result);
         return answer;
     }
     const ledger::CallRow& row() const noexcept { return row_; }
@@ -197,7 +198,7 @@ private:
             auto stored = stored_for(row);
             stored->succeeded = true;
             stored->state = State::succeeded;
-            stored->result = std::move(answer.result);
+            stored->result = without_parsed(answer.result);
             request.outcome = std::move(stored);
         } else if (answer.verdict == Reconciliation::Verdict::not_applied) {
             found = "Its probe found that it had no effect.";

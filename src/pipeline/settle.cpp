@@ -65,12 +65,31 @@ void note_loop(Call& call) {
     call.shared.ended = true;
     if (outcome.succeeded || outcome.state == State::replayed) return;
     outcome.result = {};
+    if (call.cold_if() != nullptr && call.cold().failed_with)
+        outcome.result = *std::exchange(call.cold().failed_with, std::nullopt);
     if (call.entered && call.shared.partial) outcome.partial = std::move(call.shared.partial);
-    if (outcome.error && call.shared.secrets)
-        mask(*outcome.error, redact::Redactor(call.shared.secrets->index()));
+    if (!call.shared.secrets) return;
+    const redact::Redactor redactor(call.shared.secrets->index());
+    mask(outcome.result, redactor);
+    if (outcome.partial) {
+        redactor.redact_in_place(outcome.partial->content, redact::Rules::values_only);
+        outcome.partial->bytes = json::write(outcome.partial->content).size();
+    }
+    if (outcome.error) mask(*outcome.error, redactor);
+}
+
+bool has_stream(const Call& call) {
+    if (!call.handed_out) {
+        call.shared.mutex.assert_held();  // nobody else has the call
+        return call.shared.stream != nullptr;
+    }
+    const base::MutexLock lock(call.shared.mutex);
+    return call.shared.stream != nullptr;
 }
 
 [[gnu::hot]] void complete(Call& call) {
+    if (call.entered && has_stream(call)) [[unlikely]]
+        project_rest_of_stream(call);
     if (call.handed_out) {
         bool asks = false;
         {

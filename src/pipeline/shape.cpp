@@ -8,6 +8,7 @@
 #include "json/size.h"
 #include "pipeline/call.h"
 #include "tool/action_hooks.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -42,7 +43,7 @@ Step check_schema(Call& call) {
 // Anything but a number that is not finite, or what may hold one, can be written.
 bool is_plain(const ToolResult& result) {
     return result.blocks.empty() && !result.structured && !result.value.is_structured() &&
-           !result.value.is_double();
+           !result.value.is_double() && result.extra.empty();
 }
 
 [[gnu::noinline]] Step look_for_unwritable(Call& call) {
@@ -56,27 +57,42 @@ bool is_plain(const ToolResult& result) {
     return is_plain(call.outcome.result) ? Step::next : look_for_unwritable(call);
 }
 
+std::size_t size_of(const Object& extra, std::size_t enough) {
+    std::size_t bytes = 0;
+    for (const auto& member : extra)
+        bytes += member.key().size() + json::text_size_up_to(member.value(), enough);
+    return bytes;
+}
+
 std::size_t size_of(const ToolResult& result, std::size_t enough) {
+    if (result.raw_is != RawIs::other) return result.raw.size();
     std::size_t bytes = result.raw.size() + json::text_size_up_to(result.value, enough);
     for (const Block& block : result.blocks) {
-        bytes += block.text.size() + block.data.size() + json::text_size_up_to(block.json, enough);
+        bytes += block.text.size() + block.data.size() + json::text_size_up_to(block.json, enough) +
+                 size_of(block.extra, enough);
     }
+    bytes += size_of(result.extra, enough);
     if (result.structured) bytes += json::text_size_up_to(*result.structured, enough);
     return bytes;
 }
 
-void bound(Call& call) {
-    ToolResult& result = call.outcome.result;
-    if (result.value.is_number() || result.value.is_bool()) return;
+void mask(Object& object, const redact::Redactor& redactor) {
+    if (object.empty()) return;
+    Value whole(std::move(object));
+    redactor.redact_in_place(whole, redact::Rules::values_only);
+    object = std::move(whole.get_object());
+}
+
+// False: it fits.
+bool cut_to_limit(const Call& call, ToolResult& result) {
+    if ((result.value.is_number() || result.value.is_bool()) && result.raw.empty()) return false;
     const std::size_t limit = call.core->options.max_result_bytes;
-    if (size_of(result, limit) <= limit) return;
+    if (size_of(result, limit) <= limit) return false;
     call.core->counters.shape.cut.add();
-    // Cut as a model would be shown it: it says what was cut and how much there was.
-    result.value = views::model(Outcome(call.outcome_data).content());
-    result.blocks.clear();
-    result.structured.reset();
-    result.raw.clear();
-    call.note("shape", "cut", "the result was larger than max_result_bytes");
+    OutcomeData whole;
+    whole.result = std::move(result);
+    result = ToolResult(views::model(Outcome(std::move(whole)).content()));
+    return true;
 }
 
 }  // namespace
@@ -91,14 +107,47 @@ std::optional<Error> unwritable(const ToolResult& result, std::string_view tool)
                                  tool, part, *path),
                      {{"reason", "not_finite"}, {"part", part}, {"path", *path}});
     };
+    const auto judge_all = [&](const Object& extra, std::string_view part) -> std::optional<Error> {
+        for (const auto& member : extra) {
+            if (auto fault =
+                    judge(member.value(), fmt::format("{}/{}", part, std::string_view(member.key()))))
+                return fault;
+        }
+        return std::nullopt;
+    };
     if (auto fault = judge(result.value, "value")) return fault;
     if (result.structured) {
         if (auto fault = judge(*result.structured, "structured")) return fault;
     }
     for (std::size_t i = 0; i < result.blocks.size(); ++i) {
         if (auto fault = judge(result.blocks[i].json, fmt::format("blocks/{}", i))) return fault;
+        if (auto fault = judge_all(result.blocks[i].extra, fmt::format("blocks/{}/extra", i))) return fault;
     }
-    return std::nullopt;
+    return judge_all(result.extra, "extra");
+}
+
+void shape_failure(const Call& call, ToolFailure& failure) {
+    ToolResult& content = *failure.content;
+    if (const auto fault = unwritable(content, call.outcome.tool)) {
+        failure.error.details["content_left_out"] = fault->message;
+        failure.content.reset();
+        return;
+    }
+    finish_result(call, content, Of::failure);
+}
+
+bool finish_result(const Call& call, ToolResult& result, Of what) {
+    const bool failed = what == Of::failure;
+    result.raw_is = result.raw.empty() ? RawIs::other : raw_says(result, failed);
+    if (call.has_secrets()) {
+        const bool said_it = result.raw_is != RawIs::other;
+        mask(result, call.redactor());
+        if (said_it && raw_says(result, failed) != result.raw_is) {
+            result.raw.clear();  // what was masked elsewhere may still be in it
+            result.raw_is = RawIs::other;
+        }
+    }
+    return cut_to_limit(call, result);
 }
 
 void mask(ToolResult& result, const redact::Redactor& redactor) {
@@ -113,14 +162,14 @@ void mask(ToolResult& result, const redact::Redactor& redactor) {
         block.uri = redactor.redact_text(block.uri);
         block.name = redactor.redact_text(block.name);
         block.mime_type = redactor.redact_text(block.mime_type);
+        mask(block.extra, redactor);
     }
+    mask(result.extra, redactor);
 }
 
 void mask(Error& error, const redact::Redactor& redactor) {
     error.message = redactor.redact_text(error.message);
-    Value details(std::move(error.details));
-    redactor.redact_in_place(details, redact::Rules::values_only);
-    error.details = std::move(details.get_object());
+    mask(error.details, redactor);
 }
 
 Step shape(Call& call) {
@@ -138,8 +187,8 @@ Step shape(Call& call) {
         call.outcome.result = std::move(*changed);
         if (const Step step = check_json(call); step != Step::next) return step;
     }
-    if (call.has_secrets()) mask(call.outcome.result, call.redactor());
-    bound(call);
+    if (finish_result(call, call.outcome.result)) [[unlikely]]
+        call.note("shape", "cut", "the result was larger than max_result_bytes");
     call.outcome.succeeded = true;
     call.outcome.state = State::succeeded;
     call.note("shape", "shaped");

@@ -5,6 +5,7 @@
 // record.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -23,6 +24,15 @@ namespace callgate::pipeline {
 CALLGATE_STAGE_COUNTERS(ShapeCounters, CALLGATE_SHAPE_COUNTERS);
 
 [[gnu::hot]] Step shape(Call& call);
+
+/// The content of a failure is kept as a result is: JSON, without secrets, within the limit. May be called
+/// after the call has ended, too.
+void shape_failure(const Call& call, ToolFailure& failure);
+
+/// The last that is done to one before it is anybody's: it is found out what its raw is, secrets are masked,
+/// and what is too large becomes what a model would be shown of it, which says so. True: it was cut.
+enum class Of : std::uint8_t { success, failure };
+bool finish_result(const Call& call, ToolResult& result, Of what = Of::success);
 
 /// Why this is no answer that can be written as JSON, if it is not: output_invalid {reason: not_finite, part,
 /// path}.

@@ -5,6 +5,7 @@
 #include "base/guard.h"
 #include "pipeline/projection.h"
 #include "pipeline/shape.h"
+#include "tool/received.h"
 
 namespace callgate::pipeline {
 namespace {
@@ -67,7 +68,7 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call) {
     stored->succeeded = call.outcome.succeeded;
     stored->state = call.outcome.state;
     stored->error = call.outcome.error;
-    stored->result = call.outcome.result;
+    stored->result = without_parsed(call.outcome.result);
     stored->attempts = call.attempts;
     stored->approval_id = call.outcome.approval_id;
     stored->call_id = call.id;
@@ -75,7 +76,9 @@ std::shared_ptr<const ledger::StoredOutcome> to_stored(const Call& call) {
 }
 
 Step replay_row(Call& call, const ledger::CallRow& row, const std::optional<Error>& unreadable) {
-    if (!row.outcome) {
+    std::optional<ToolResult> result;
+    if (row.outcome) result = with_parsed(row.outcome->result);
+    if (!result) {
         Object details{{"reason", "result_unreadable"}, {"done", true}, {"was", to_string(row.state)}};
         if (unreadable) details["why"] = unreadable->message;
         return call.refuse(
@@ -88,7 +91,7 @@ Step replay_row(Call& call, const ledger::CallRow& row, const std::optional<Erro
     call.outcome.state = State::replayed;
     call.outcome.succeeded = stored.succeeded;
     call.outcome.error = stored.error;
-    call.outcome.result = stored.result;
+    call.outcome.result = std::move(*result);
     call.outcome.attempts = stored.attempts;
     call.outcome.approval_id = stored.approval_id;
     call.note("replay", "replayed", "the key has been answered before");
@@ -115,15 +118,19 @@ void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolR
         stored->succeeded = true;
         stored->state = State::succeeded;
         stored->result = std::move(*answer);
-        mask(stored->result, redactor);
+        finish_result(*call, stored->result);
+        stored->result = without_parsed(stored->result);
     } else {
         switch (answer.error().applied) {
             case Applied::no: request.end = ledger::AttemptEnd::not_applied; break;
             case Applied::answered: request.end = ledger::AttemptEnd::failed; break;
             case Applied::maybe: return;  // it knows no more than we do
         }
+        ToolFailure& failure = answer.error();
+        if (failure.content) shape_failure(*call, failure);
+        if (failure.content) stored->result = without_parsed(*failure.content);
         stored->state = State::failed;
-        stored->error = std::move(answer.error().error);
+        stored->error = std::move(failure.error);
         mask(*stored->error, redactor);
     }
     request.outcome = std::move(stored);

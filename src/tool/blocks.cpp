@@ -1,5 +1,7 @@
 #include "tool/blocks.h"
 
+#include <utility>
+
 #include "base/encoding.h"
 
 namespace callgate {
@@ -50,9 +52,7 @@ Object text(std::string_view what) {
     return out;
 }
 
-}  // namespace
-
-Value to_mcp(const Block& block) {
+Object own_members(const Block& block) {
     switch (block.kind) {
         case BlockKind::text: return text(block.text);
         case BlockKind::json: return text(json::write(block.json));
@@ -63,7 +63,90 @@ Value to_mcp(const Block& block) {
         case BlockKind::custom: break;
     }
     // An item must be an object with a type, whatever came.
-    return block.json.is_object() ? block.json : Value(text(json::write(block.json)));
+    return block.json.is_object() ? block.json.get_object() : text(json::write(block.json));
+}
+
+// What is there already stays.
+void add_missing(Object& out, const Object& more) {
+    for (const auto& member : more) out.emplace(member.key(), member.value());
+}
+
+// Takes the text out of the object; "" where there is none, or something else.
+std::string taken(Object& from, std::string_view name) {
+    const Value* const value = from.if_contains(name);
+    if (value == nullptr || !value->is_string()) return {};
+    std::string text(value->get_string());
+    from.erase(name);
+    return text;
+}
+
+std::string taken_bytes(Object& from, std::string_view name) {
+    const Value* const value = from.if_contains(name);
+    if (value == nullptr || !value->is_string()) return {};
+    auto bytes = base::base64_decode(value->get_string());
+    if (!bytes) return {};
+    from.erase(name);
+    return std::move(*bytes);
+}
+
+void take_resource(Block& block, Object& rest) {
+    Value* const found = rest.if_contains("resource");
+    Object* const inner = found == nullptr ? nullptr : found->if_object();
+    if (inner == nullptr) return;
+    block.uri = taken(*inner, "uri");
+    block.mime_type = taken(*inner, "mimeType");
+    block.text = taken(*inner, "text");
+    block.data = taken_bytes(*inner, "blob");
+    if (inner->empty()) rest.erase("resource");
+}
+
+// As far as it goes: whether it says the same is for others to find out.
+Block known_kind(Object rest) {
+    Block block;
+    const std::string type = taken(rest, "type");
+    if (type == "text") {
+        block.text = taken(rest, "text");
+    } else if (type == "image" || type == "audio") {
+        block.kind = type == "image" ? BlockKind::image : BlockKind::audio;
+        block.data = taken_bytes(rest, "data");
+        block.mime_type = taken(rest, "mimeType");
+    } else if (type == "resource") {
+        block.kind = BlockKind::resource;
+        take_resource(block, rest);
+    } else if (type == "resource_link") {
+        block.kind = BlockKind::link;
+        block.uri = taken(rest, "uri");
+        block.name = taken(rest, "name");
+        block.mime_type = taken(rest, "mimeType");
+    }
+    block.extra = std::move(rest);
+    return block;
+}
+
+}  // namespace
+
+Value to_mcp(const Block& block) {
+    Object out = own_members(block);
+    if (block.extra.empty()) return out;
+    if (block.kind == BlockKind::resource) {
+        const Value* const inside = block.extra.if_contains("resource");
+        if (inside != nullptr && inside->is_object())
+            add_missing(out.at("resource").get_object(), inside->get_object());
+    }
+    add_missing(out, block.extra);
+    return out;
+}
+
+Block Block::of_mcp(Value item) {
+    if (const Object* const object = item.if_object()) {
+        Block block = known_kind(*object);
+        if (to_mcp(block) == item) return block;
+    }
+    return of_custom(std::move(item));
+}
+
+bool has_content(const ToolResult& result) noexcept {
+    return !result.blocks.empty() || result.structured || !result.value.is_null() || !result.extra.empty();
 }
 
 const std::string* text_of(const Block& block, std::string& kept) {

@@ -15,6 +15,9 @@ namespace callgate {
 /// item.
 Value to_mcp(const Block& block);
 
+/// Whether there is anything in it that could be shown.
+bool has_content(const ToolResult& result) noexcept;
+
 /// The text of a block that has one (text, JSON); null for all others. `kept` holds it where it had to be
 /// made.
 const std::string* text_of(const Block& block, std::string& kept);

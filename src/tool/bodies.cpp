@@ -103,6 +103,10 @@ void CallContext::start(std::string_view tool, Args args, std::function<void(Out
     done(call(tool, std::move(args)));
 }
 
+void CallContext::partial_more(Value piece) {
+    partial(std::move(piece));
+}
+
 bool CallContext::can_ask(InputRequest::Kind /*kind*/) const {
     return false;
 }

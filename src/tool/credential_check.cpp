@@ -297,6 +297,8 @@ std::optional<CredentialFinding> find_credential(const Tool& tool) {
     for (const auto& member : tool.definition.annotations)
         search.value(fmt::format("annotations/{}", json::Pointer::escape(member.key())), member.key(),
                      member.value());
+    for (const auto& member : tool.definition.extra)
+        search.value(json::Pointer::escape(member.key()), member.key(), member.value());
     search.schema("input_schema", {}, tool.definition.input_schema);
     if (tool.definition.output_schema) search.schema("output_schema", {}, *tool.definition.output_schema);
     return std::move(search.found);

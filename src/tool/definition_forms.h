@@ -22,7 +22,7 @@ struct FormLayout {
     std::string_view input;
     std::string_view output;       ///< "" where the form has none
     bool input_may_be_missing;     ///< the tool then takes no arguments
-    bool has_title;                ///< and annotations
+    bool has_title;                ///< and annotations, and whatever stands beside them
     bool has_strict;               ///< can ask for strict schemas
     std::string_view name_beyond;  ///< characters of names besides letters and digits; "" where any may stand
     std::size_t longest_name;

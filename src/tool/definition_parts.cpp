@@ -57,7 +57,12 @@ public:
         CALLGATE_TRY(take_output());
         for (const auto& member : parts_) {
             const std::string_view name = member.key();
-            if (std::ranges::find(known_, name) == known_.end()) read_.ignored.emplace_back(name);
+            if (std::ranges::find(known_, name) != known_.end()) continue;
+            if (layout_.has_title) {
+                definition.extra.emplace(name, member.value());
+            } else {
+                read_.ignored.emplace_back(name);
+            }
         }
         return std::move(read_);
     }

@@ -138,9 +138,17 @@ TEST(DefinitionReader, McpAndBareHaveTitleOutputAndAnnotations) {
     }
 }
 
+TEST(DefinitionReader, WhatMcpHasBesideIsKept) {
+    for (const char* const text :
+         {R"({"name":"a","inputSchema":@,"icons":[{"src":"x"}],"_meta":{"v":1.0}})",
+          R"({"name":"a","parameters":@,"icons":[{"src":"x"}],"_meta":{"v":1.0}})"}) {
+        const ReadDefinition read = good(text);
+        EXPECT_EQ(Value(read.definition.extra), json_of(R"({"icons":[{"src":"x"}],"_meta":{"v":1.0}})"));
+        EXPECT_THAT(read.ignored, IsEmpty());
+    }
+}
+
 TEST(DefinitionReader, WhatADefinitionHasNoPlaceForIsNamed) {
-    EXPECT_THAT(good(R"({"name":"a","inputSchema":@,"icons":[],"_meta":{}})").ignored,
-                ElementsAre("icons", "_meta"));
     EXPECT_THAT(good(R"({"name":"a","input_schema":@,"type":"custom","cache_control":{}})").ignored,
                 ElementsAre("cache_control"));
     EXPECT_THAT(good(R"({"type":"function","index":0,"function":{"name":"a","examples":[]}})").ignored,

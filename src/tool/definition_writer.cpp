@@ -1,5 +1,6 @@
 // Tool definitions in the form that somebody else reads.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -45,6 +46,7 @@ public:
         // OpenAI's Responses take strict for granted where it is not said.
         if (options_.strict || layout_.form == DefinitionForm::responses)
             parts.emplace("strict", options_.strict);
+        write_extra(parts);
         written_.document = wrapped(std::move(parts));
         return std::move(written_);
     }
@@ -89,7 +91,8 @@ private:
         CALLGATE_TRY(check(definition_.input_schema, input_place("")));
         if (definition_.output_schema)
             CALLGATE_TRY(check(*definition_.output_schema, fmt::format("/{}", layout_.output)));
-        return check(Value(definition_.annotations), "/annotations");
+        CALLGATE_TRY(check(Value(definition_.annotations), "/annotations"));
+        return check(Value(definition_.extra), "");
     }
 
     Result<void> check(const Value& value, const std::string& place) const {
@@ -194,6 +197,30 @@ private:
         } else {
             left_out("annotations");
         }
+    }
+
+    // What forms know each other by, and what a definition says itself, is written for it alone.
+    bool has_place_for(std::string_view member) const {
+        constexpr std::array<std::string_view, 5> kOwn{"name", "title", "description", "annotations", "type"};
+        return layout_.has_title && std::ranges::find(kOwn, member) == kOwn.end() &&
+               std::ranges::none_of(form_layouts(), [&](const FormLayout& form) {
+                   return member == form.wrapper || member == form.input || member == form.output;
+               });
+    }
+
+    void write_extra(Object& parts) {
+        constexpr std::size_t kMostNamed = 5;
+        std::string names;
+        std::size_t others = 0;
+        for (const auto& member : definition_.extra) {
+            if (has_place_for(member.key())) {
+                parts.emplace(member.key(), member.value());
+            } else if (others++ < kMostNamed) {
+                names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", shown_name(member.key()));
+            }
+        }
+        if (others > kMostNamed) names += fmt::format(" and {} more", others - kMostNamed);
+        if (others > 0) left_out(names);
     }
 
     Value wrapped(Object parts) const {

@@ -256,6 +256,33 @@ TEST(DefinitionWriter, WhatIsTooDeepIsRefused) {
     EXPECT_EQ(writer_refusal(ToolDefinition("a", "", deep), DefinitionForm::mcp), "too_deep ");
 }
 
+TEST(DefinitionWriter, WhatStandsBesideIsWrittenWhereThereIsAPlace) {
+    ToolDefinition tool = read_tool(R"({"type":"object"})");
+    tool.extra = {{"icons", Array{}}, {"_meta", {{"v", 1}}}};
+    EXPECT_EQ(text_of_written(tool, DefinitionForm::mcp),
+              R"({"name":"read","description":"Read a file","inputSchema":{"type":"object"},)"
+              R"("icons":[],"_meta":{"v":1}})");
+    EXPECT_EQ(text_of_written(tool, DefinitionForm::bare),
+              R"({"name":"read","description":"Read a file","parameters":{"type":"object"},)"
+              R"("icons":[],"_meta":{"v":1}})");
+    EXPECT_EQ(text_of_written(tool, DefinitionForm::anthropic),
+              R"({"name":"read","description":"Read a file","input_schema":{"type":"object"}})");
+    EXPECT_THAT(write_definition(tool, DefinitionForm::anthropic)->notes,
+                ElementsAre(HasSubstr(R"("icons", "_meta")")));
+    EXPECT_FALSE(tool.to_json().get_object().contains("icons")) << "no model is shown them";
+}
+
+TEST(DefinitionWriter, NothingBesideTakesThePlaceOfTheDefinitionsOwn) {
+    ToolDefinition tool = read_tool(R"({"type":"object"})");
+    tool.extra = {{"name", "other"}, {"outputSchema", true}, {"toolSpec", 1}, {"input_schema", 2}};
+    const auto written = write_definition(tool, DefinitionForm::mcp);
+    EXPECT_EQ(json::write(written->document),
+              R"({"name":"read","description":"Read a file","inputSchema":{"type":"object"}})");
+    EXPECT_EQ(written->notes.size(), 1u);
+    tool.extra = {{"_meta", std::numeric_limits<double>::infinity()}};
+    EXPECT_EQ(writer_refusal(tool, DefinitionForm::mcp), "bad_schema /_meta");
+}
+
 // Names that every form takes, schemas that every form takes, and any texts.
 rc::Gen<ToolDefinition> any_definition() {
     const auto name = rc::gen::suchThat(
@@ -276,6 +303,7 @@ rc::Gen<ToolDefinition> any_definition() {
             if (std::get<5>(parts)) {
                 tool.output_schema = Object{{"enum", Array{std::get<3>(parts), std::get<4>(parts)}}};
                 tool.annotations = {{"x", std::get<4>(parts)}};
+                tool.extra = {{"_meta", std::get<4>(parts)}, {"icons", Array{std::get<3>(parts)}}};
             }
             return tool;
         });
@@ -287,6 +315,7 @@ ToolDefinition as_far_as(DefinitionForm form, ToolDefinition tool) {
     if (!layout.has_title) {
         tool.title.clear();
         tool.annotations.clear();
+        tool.extra.clear();
     }
     if (layout.output.empty()) tool.output_schema.reset();
     return tool;
@@ -309,6 +338,8 @@ RC_GTEST_PROP(DefinitionRoundTrip, WhatWasWrittenIsReadAsTheSame, ()) {
         RC_ASSERT(read.ignored.empty());
         RC_ASSERT(json::write(read.definition.to_json()) ==
                   json::write(as_far_as(layout.form, tool).to_json()));
+        RC_ASSERT(json::write(Value(read.definition.extra)) ==
+                  json::write(Value(as_far_as(layout.form, tool).extra)));
         // And in the list of a request.
         const auto all = read_definitions(write_definitions({tool}, layout.form)->document);
         RC_ASSERT(all.has_value());

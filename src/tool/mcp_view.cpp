@@ -7,11 +7,18 @@
 #include "base/utf8.h"
 #include "json/text.h"
 #include "tool/blocks.h"
+#include "tool/received.h"
 
 namespace callgate::views {
 namespace {
 
 constexpr std::string_view kTextBlock = R"({"type":"text","text":)";
+constexpr std::string_view kIsError = R"(,"isError":true)";
+
+// Whether a failure is what its tool said of it. Where nobody knows what was done, that has to be said first.
+bool shows_content(const Outcome& outcome) noexcept {
+    return outcome.state() != State::unknown && has_content(outcome.data().result);
+}
 
 void put_text_block(json::TextSink& sink, std::string_view text) {
     sink.put_token(kTextBlock);
@@ -47,11 +54,23 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
     for (const Block& block : blocks) {
         if (!first) sink.put(',');
         first = false;
-        if (block.kind == BlockKind::text) {
+        if (block.kind == BlockKind::text && block.extra.empty()) {
             put_text_block(sink, block.text);
         } else {
             put_json(sink, out, json::write(to_mcp(block)));
         }
+    }
+}
+
+// What is said already stays as it is.
+void put_extra(json::TextSink& sink, std::string& out, const ToolResult& result) {
+    for (const auto& member : result.extra) {
+        const std::string_view name = member.key();
+        if (name == "content" || name == "structuredContent" || name == "isError") continue;
+        sink.put(',');
+        sink.put_string(name);
+        sink.put(':');
+        put_json(sink, out, json::write(member.value()));
     }
 }
 
@@ -63,7 +82,7 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
     } else if (const auto* text = result.value.if_string()) {
         put_text_block(sink, *text);
     } else if (result.value.is_structured()) {
-        object = json::write(result.value);
+        object = leaves_as_received(result) ? result.raw : json::write(result.value);
         put_text_block(sink, object);
     } else if (!result.value.is_null()) {
         put_scalar_block(sink, result.value);
@@ -76,11 +95,13 @@ void put_json(json::TextSink& sink, std::string& out, std::string_view json) {
         sink.put_token(R"(,"structuredContent":)");
         put_json(sink, out, object);
     }
+    put_extra(sink, out, result);
 }
 
 // Whether there is text of the tool's in it.
-bool put_success(json::TextSink& sink, std::string& out, const ToolResult& result) {
-    if (!result.blocks.empty() || result.structured || result.value.is_structured()) {
+bool put_content(json::TextSink& sink, std::string& out, const ToolResult& result) {
+    if (!result.blocks.empty() || result.structured || result.value.is_structured() ||
+        !result.extra.empty()) {
         put_structured(sink, out, result);
         return true;
     }
@@ -127,15 +148,15 @@ bool make_carriable(Block& block, std::size_t number) {
     } else if (block.kind == BlockKind::resource && block.data.empty() && !base::is_valid_utf8(block.text)) {
         block = bytes_as_they_are(std::move(block.text), block.uri, block.mime_type);
     }
-    return is_utf8(block.json) && base::is_valid_utf8(block.uri) && base::is_valid_utf8(block.name) &&
-           base::is_valid_utf8(block.mime_type);
+    return is_utf8(block.json) && is_utf8(block.extra) && base::is_valid_utf8(block.uri) &&
+           base::is_valid_utf8(block.name) && base::is_valid_utf8(block.mime_type);
 }
 
 [[gnu::cold]] std::string mcp_of_bytes(const Outcome& outcome) {
     std::string out;
     json::TextSink sink(out);
     sink.put_token(R"({"content":[)");
-    if (!outcome.ok()) {
+    if (!outcome.ok() && !shows_content(outcome)) {
         put_text_block(sink, model_text(outcome));
         const Error* const error = outcome.error();
         if (error != nullptr && !(base::is_valid_utf8(error->message) && is_utf8(error->details))) {
@@ -148,7 +169,7 @@ bool make_carriable(Block& block, std::size_t number) {
     }
     const ToolResult& result = outcome.data().result;
     std::vector<Block> blocks = outcome.blocks();
-    bool carried = !result.structured || is_utf8(*result.structured);
+    bool carried = (!result.structured || is_utf8(*result.structured)) && is_utf8(result.extra);
     for (std::size_t i = 0; i < blocks.size(); ++i) carried &= make_carriable(blocks[i], i);
     if (!carried) blocks.push_back(Block::of_text(std::string(kReplaced)));
     put_blocks(sink, out, blocks);
@@ -158,6 +179,8 @@ bool make_carriable(Block& block, std::size_t number) {
         sink.put_token(R"(,"structuredContent":)");
         put_json(sink, out, json::write(result.structured ? *result.structured : result.value));
     }
+    put_extra(sink, out, result);
+    if (!outcome.ok()) sink.put_token(kIsError);
     sink.put('}');
     sink.finish();
     return out;
@@ -166,12 +189,20 @@ bool make_carriable(Block& block, std::size_t number) {
 }  // namespace
 
 [[gnu::hot]] std::string mcp(const Outcome& outcome) {
+    const ToolResult& result = outcome.data().result;
+    if (result.raw_is == RawIs::mcp_result && leaves_as_received(result) &&
+        (outcome.ok() || shows_content(outcome))) [[unlikely]]
+        return result.raw;
     std::string out;
     json::TextSink sink(out);
     sink.put_token(R"({"content":[)");
     bool has_text = true;
     if (outcome.ok()) {
-        has_text = put_success(sink, out, outcome.data().result);
+        has_text = put_content(sink, out, result);
+        sink.put('}');
+    } else if (shows_content(outcome)) {
+        put_content(sink, out, result);
+        sink.put_token(kIsError);
         sink.put('}');
     } else {
         put_text_block(sink, model_text(outcome));

@@ -61,7 +61,6 @@ std::string Outcome::text() const {
 }
 
 Value Outcome::content() const {
-    if (!ok()) return nullptr;
     const ToolResult& result = d_->result;
     if (result.blocks.empty()) return result.value;
     Array out;
@@ -71,7 +70,6 @@ Value Outcome::content() const {
 }
 
 std::vector<Block> Outcome::blocks() const {
-    if (!ok()) return {};
     const ToolResult& result = d_->result;
     if (!result.blocks.empty() || result.value.is_null()) return result.blocks;
     std::vector<Block> out;

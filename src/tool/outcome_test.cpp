@@ -18,10 +18,10 @@ Outcome success(ToolResult result) {
     return Outcome(std::move(data));
 }
 
-Outcome failure(Error error) {
+Outcome failure(Error error, ToolResult said = {}) {
     OutcomeData data;
     data.error = std::move(error);
-    data.result = ToolResult(Value("left over"));
+    data.result = std::move(said);
     return Outcome(std::move(data));
 }
 
@@ -47,6 +47,15 @@ TEST(Outcome, OfAFailureThereIsNoContent) {
     EXPECT_TRUE(outcome.blocks().empty());
     ASSERT_NE(outcome.error(), nullptr);
     EXPECT_EQ(outcome.error()->message, "no");
+}
+
+TEST(Outcome, OfAFailureTheContentIsWhatItsToolSaidAndNoText) {
+    const auto outcome =
+        failure(Error(ErrorCode::tool_error, "no"), std::vector<Block>{Block::of_text("said")});
+    EXPECT_EQ(outcome.text(), "");
+    EXPECT_EQ(outcome.content(), (Array{Object{{"type", "text"}, {"text", "said"}}}));
+    ASSERT_EQ(outcome.blocks().size(), 1u);
+    EXPECT_EQ(outcome.blocks()[0].text, "said");
 }
 
 TEST(Outcome, ContentIsTheValueOrTheBlocksInMcpForm) {

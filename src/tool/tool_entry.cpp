@@ -50,8 +50,10 @@ Result<void> check_definition(const ToolDefinition& definition) {
             return refuse(name, "bad_text", fmt::format("its {} is not UTF-8 at byte {}.", what, *at));
     }
     std::size_t deepest = 0;
-    for (const auto& member : definition.annotations)
-        deepest = std::max<std::size_t>(deepest, deeper_than(member.value(), kDeepest) ? 1 : 0);
+    for (const Object* const members : {&definition.annotations, &definition.extra}) {
+        for (const auto& member : *members)
+            deepest = std::max<std::size_t>(deepest, deeper_than(member.value(), kDeepest) ? 1 : 0);
+    }
     if (deepest != 0 || deeper_than(definition.input_schema, kDeepest) ||
         (definition.output_schema && deeper_than(*definition.output_schema, kDeepest)))
         return refuse(
@@ -215,7 +217,8 @@ Result<std::shared_ptr<ToolEntry>> ToolEntry::make(Tool tool, const Registry::Op
             {{"place", found->place}, {"form", found->form}});
 
     CALLGATE_TRY(check_takes_object(definition));
-    const Value whole = definition.to_json();
+    Value whole = definition.to_json();
+    if (!definition.extra.empty()) whole.get_object().emplace("extra", definition.extra);
     if (const auto path = json::find_not_finite(whole))
         return refuse(name, "not_finite",
                       fmt::format("its definition has a number at {} that is NaN or infinite, which JSON "

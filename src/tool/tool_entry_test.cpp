@@ -55,6 +55,24 @@ TEST(Registration, TakesAToolWithNothingToRun) {
     EXPECT_EQ(made(schema_tool(ToolDefinition("t", "", Object{}), nullptr))->body(), nullptr);
 }
 
+TEST(Registration, WhatMcpHasBesideIsPartOfWhatAToolIs) {
+    Tool plain = echo_tool("echo");
+    Tool with_more = plain;
+    with_more.definition.extra = {{"_meta", {{"v", 1}}}};
+    EXPECT_EQ(made(with_more)->definition().extra, (Object{{"_meta", {{"v", 1}}}}));
+    EXPECT_NE(made(with_more)->definition_hash(), made(plain)->definition_hash());
+    Value deep = 1;
+    for (int i = 0; i < 200; ++i) deep = Array{std::move(deep)};
+    with_more.definition.extra = {{"_meta", std::move(deep)}};
+    EXPECT_EQ(refusal(with_more), "too_large");
+    with_more.definition.extra = {{"_meta", std::string(2u << 20, 'x')}};
+    EXPECT_EQ(refusal(with_more), "too_large");
+    with_more.definition.extra = {{"_meta", std::numeric_limits<double>::quiet_NaN()}};
+    EXPECT_EQ(refusal(with_more), "not_finite /extra/_meta");
+    with_more.definition.extra = {{"_meta", {{"password", "hunter2-and-some-more"}}}};
+    EXPECT_EQ(refusal(with_more), "inline_credential _meta/password");
+}
+
 TEST(Registration, RefusesABadNameAndShowsItSafely) {
     const auto entry = ToolEntry::make(echo_tool("a\x1B[2J"));
     ASSERT_FALSE(entry);

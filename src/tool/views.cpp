@@ -113,15 +113,19 @@ std::string as_text(const Value& value) {
     return text != nullptr ? std::string(text->data(), text->size()) : json::write(value);
 }
 
-std::string result_for_model(const Outcome& outcome, const Limits& limits) {
-    const ToolResult& result = outcome.data().result;
-    if (result.blocks.empty()) return as_text(model(result.value, limits));
+std::string joined_for_model(const std::vector<Block>& blocks) {
     std::string all;
-    for (const Block& block : result.blocks) {
+    for (const Block& block : blocks) {
         if (!all.empty()) all += '\n';
         all += block_for_model(block);
     }
-    return as_text(model(Value(all), limits));
+    return all;
+}
+
+std::string result_for_model(const Outcome& outcome, const Limits& limits) {
+    const ToolResult& result = outcome.data().result;
+    if (result.blocks.empty()) return as_text(model(result.value, limits));
+    return as_text(model(Value(joined_for_model(result.blocks)), limits));
 }
 
 bool is_unknown(const Outcome& outcome) {
@@ -164,9 +168,24 @@ void add_section(std::string& out, std::string_view title, const Value& content,
     out += text;
 }
 
+// What the tool said beside the error; null where that is nothing new.
+Value content_of_failure(const Outcome& outcome) {
+    const ToolResult& result = outcome.data().result;
+    Value said = result.value;
+    if (!result.blocks.empty()) {
+        said = joined_for_model(result.blocks);
+    } else if (said.is_null() && result.structured) {
+        said = *result.structured;
+    }
+    const Error* const error = outcome.error();
+    return error != nullptr && said == Value(error->message) ? Value() : said;
+}
+
 std::string failure_for_model(const Outcome& outcome, const Limits& limits) {
-    const bool more = outcome.partial() || outcome.preview();
+    const Value said = content_of_failure(outcome);
+    const bool more = outcome.partial() || outcome.preview() || !said.is_null();
     std::string out = error_for_model(outcome, more ? limits.model_bytes / 2 : limits.model_bytes);
+    if (!said.is_null()) add_section(out, "The tool said: ", said, limits);
     if (const auto& preview = outcome.preview()) {
         add_section(out, "Preview: ", Value(preview->summary), limits);
         if (preview->diff) add_section(out, "Changes: ", *preview->diff, limits);

@@ -10,6 +10,7 @@
 #include "json/size.h"
 #include "ledger/approval_rules.h"
 #include "tool/iso_time.h"
+#include "tool/received.h"
 
 namespace callgate::ledger {
 namespace {
@@ -137,7 +138,7 @@ Value shape_json(const StoredOutcome* outcome) {
         error = {{"code", to_string(outcome->error->code)},
                  {"message", outcome->error->message},
                  {"details", outcome->error->details}};
-    const ToolResult& result = outcome->result;
+    const ToolResult result = with_parsed(outcome->result).value_or(outcome->result);
     const std::string text = json::write(result.structured ? *result.structured : result.value);
     Array blocks;
     for (const Block& block : result.blocks)

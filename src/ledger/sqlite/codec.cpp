@@ -61,6 +61,22 @@ bool flag_of(const Object& object, std::string_view name) {
     return found != nullptr && found->is_bool() && found->get_bool();
 }
 
+Object members_of(const Object& object, std::string_view name) {
+    const Value* found = object.if_contains(name);
+    return found != nullptr && found->is_object() ? found->get_object() : Object();
+}
+
+// Between an outcome and what was received, which is kept as it came. JSON of our own making has none.
+constexpr char kBeforeReceived = '\n';
+constexpr std::string_view kReceivedValue = "value";
+constexpr std::string_view kReceivedResult = "mcp_result";
+
+RawIs raw_is_of(const Object& object) {
+    const std::string received = text_of(object, "received");
+    if (received == kReceivedValue) return RawIs::value;
+    return received == kReceivedResult ? RawIs::mcp_result : RawIs::other;
+}
+
 template <class Enum>
 std::optional<Enum> enum_of(std::string_view text, int count) {
     for (int i = 0; i < count; ++i) {
@@ -77,6 +93,7 @@ Object to_object(const Block& block) {
     put(out, "mime", block.mime_type);
     put(out, "uri", block.uri);
     put(out, "name", block.name);
+    if (!block.extra.empty()) out["extra"] = block.extra;
     return out;
 }
 
@@ -94,6 +111,7 @@ Result<Block> to_block(const Value& value) {
     block.mime_type = text_of(*object, "mime");
     block.uri = text_of(*object, "uri");
     block.name = text_of(*object, "name");
+    block.extra = members_of(*object, "extra");
     return block;
 }
 
@@ -123,6 +141,11 @@ std::string encode(const StoredOutcome& outcome) {
     if (outcome.succeeded) out["ok"] = true;
     if (outcome.error) out["error"] = to_object(*outcome.error);
     put(out, "approval_id", outcome.approval_id);
+    if (outcome.result.raw_is != RawIs::other) {
+        out["received"] = outcome.result.raw_is == RawIs::value ? kReceivedValue : kReceivedResult;
+        return json::write(out) + kBeforeReceived + outcome.result.raw;
+    }
+    if (!outcome.result.extra.empty()) out["extra"] = outcome.result.extra;
     if (!outcome.result.value.is_null()) out["value"] = outcome.result.value;
     if (!outcome.result.blocks.empty()) {
         Array blocks;
@@ -135,9 +158,12 @@ std::string encode(const StoredOutcome& outcome) {
 }
 
 Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view text) {
-    const auto parsed = json::parse(text, any_size());
+    const std::size_t end = text.find(kBeforeReceived);
+    const auto parsed = json::parse(text.substr(0, end), any_size());
     if (!parsed || !parsed->is_object()) return unreadable("an outcome");
     const Object& object = parsed->get_object();
+    const RawIs raw_is = raw_is_of(object);
+    if ((end != std::string_view::npos) != (raw_is != RawIs::other)) return unreadable("an outcome");
     const auto state = enum_of<State>(text_of(object, "state"), static_cast<int>(kStateCount));
     const auto id = base::parse_uuid(text_of(object, "call_id"));
     if (!state || !id) return unreadable("an outcome");
@@ -158,6 +184,9 @@ Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view tex
     }
     if (const Value* structured = object.if_contains("structured")) outcome->result.structured = *structured;
     outcome->result.raw = text_of(object, "raw");
+    outcome->result.extra = members_of(object, "extra");
+    outcome->result.raw_is = raw_is;
+    if (raw_is != RawIs::other) outcome->result.raw = text.substr(end + 1);
     return outcome;
 }
 
