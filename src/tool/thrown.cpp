@@ -21,7 +21,7 @@
 namespace callgate {
 namespace {
 
-constexpr std::size_t kMaxMessage = 4'096;
+constexpr std::size_t kMaxThrownMessage = 4'096;
 constexpr std::size_t kMaxFrame = 512;
 constexpr std::size_t kMaxFrames = 5;
 
@@ -107,7 +107,7 @@ ToolFailure failure_from_exception() {
     } catch (const std::exception& thrown) {
         Object details{{"exception_type", type_name(&typeid(thrown))}};
         if (Array stack = stack_of(thrown); !stack.empty()) details.emplace("stack", std::move(stack));
-        return {Error(ErrorCode::exception, bounded(words_of(thrown), kMaxMessage), std::move(details)),
+        return {Error(ErrorCode::exception, bounded(words_of(thrown), kMaxThrownMessage), std::move(details)),
                 Applied::answered};
     } catch (...) {
         // Nobody meant this as an answer, so what it did is not known.

@@ -261,8 +261,8 @@ class LogOfAnother : public BadFiles, public ::testing::WithParamInterface<Other
 
 TEST_P(LogOfAnother, IsNotTakenForItsOwn) {
     const auto [same_key, short_log, calls] = GetParam();
-    DurableLedger other([short_log = short_log](SqliteOptions& options) {
-        if (short_log) options.writer.checkpoint_pages = 1;
+    DurableLedger other([is_short = short_log](SqliteOptions& options) {
+        if (is_short) options.writer.checkpoint_pages = 1;
     });
     if (same_key) {
         fs::create_directory(other.directory);
