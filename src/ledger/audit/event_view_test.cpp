@@ -168,8 +168,13 @@ TEST(ReadEvent, GivesBackTheFacts) {
 
 TEST(ReadEvent, TakesWordsItDoesNotKnowForOther) {
     TestLog log;
-    const auto stored = log.append(usual_facts("from.tomorrow"));
-    EXPECT_EQ(read_event(stored.bytes, {})->type, "other");
+    for (const char* type : {"tool_call.tomorrow", "ledger.tomorrow", "tomorrow", "Session.opened"})
+        EXPECT_EQ(read_event(log.append(usual_facts(type)).bytes, {})->type, "other") << type;
+}
+
+TEST(ReadEvent, KeepsTheTypesOfHosts) {
+    TestLog log;
+    EXPECT_EQ(read_event(log.append(usual_facts("session.opened")).bytes, {})->type, "session.opened");
 }
 
 TEST(ReadEvent, SaysWhereBytesAreNoEvent) {
