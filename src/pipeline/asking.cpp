@@ -205,14 +205,16 @@ void withdraw_questions(Call& call) {
     }
 }
 
-Question::Question(std::shared_ptr<Call> call, const AuditEvent& facts, InputRequest request,
+Question::Question(const std::shared_ptr<Call>& call, const AuditEvent& facts, InputRequest request,
                    std::optional<schema::Schema> form, std::uint32_t round, Answered answered)
-    : call_(std::move(call)),
-      stand_still_(with_its_parents(call_)),
+    : id_(call->id),
+      max_bytes_(call->core->options.max_input_bytes),
+      core_(call->core),
       facts_(facts),
       request_(std::move(request)),
       form_(std::move(form)),
       round_(round),
+      calls_(with_its_parents(call)),
       answered_(std::move(answered)) {}
 
 Question::~Question() {
@@ -222,19 +224,20 @@ Question::~Question() {
 }
 
 std::string Question::call_id() const {
-    return base::Uuid{call_->id}.to_string();
+    return base::Uuid{id_}.to_string();
 }
 
 void Question::open() {
-    for (const auto& call : stand_still_) call->stand_still();
-    call_->seems_to_ask(Asks::yes);
-    record("tool_call.suspended", to_string(request_.kind));
-    const auto longest = call_->core->options.max_input_time;
+    const base::MutexLock lock(mutex_);
+    for (const auto& one : calls_) one->stand_still();
+    const std::shared_ptr<Call>& call = calls_.front();
+    call->seems_to_ask(Asks::yes);
+    record(call, "tool_call.suspended", to_string(request_.kind));
+    const auto longest = call->core->options.max_input_time;
     const auto time =
         request_.timeout ? std::clamp(*request_.timeout, std::chrono::milliseconds(0), longest) : longest;
-    const auto until = base::later(call_->core->clock().monotonic_now(), time);
-    const base::MutexLock lock(mutex_);
-    timer_ = call_->core->timers().at(until, [weak = weak_from_this(), time] {
+    const auto until = base::later(call->core->clock().monotonic_now(), time);
+    timer_ = call->core->timers().at(until, [weak = weak_from_this(), time] {
         if (const auto question = weak.lock()) {
             question->give_up(
                 Error(ErrorCode::timed_out, fmt::format("Nobody answered within {} ms.", time.count()),
@@ -247,36 +250,40 @@ void Question::open() {
 std::optional<Question::Closed> Question::close(Phase how, std::string_view detail) {
     Closed closed;
     TimerId timer;
+    std::vector<std::shared_ptr<Call>> calls;
     {
         const base::MutexLock lock(mutex_);
         if (phase_ != Phase::open) return std::nullopt;
         phase_ = how;
-        closed = {std::exchange(answered_, nullptr), std::exchange(on_withdrawn_, nullptr)};
+        calls.swap(calls_);
+        closed = {calls.front(), std::exchange(answered_, nullptr), std::exchange(on_withdrawn_, nullptr)};
         timer = timer_;
     }
-    call_->core->timers().cancel(timer);
-    record("tool_call.continued", detail);
+    Call& call = *closed.call;
+    call.core->timers().cancel(timer);
+    record(closed.call, "tool_call.continued", detail);
     bool was_last = false;
     {
-        const base::MutexLock lock(call_->shared.mutex);
-        was_last = --call_->shared.open_questions == 0;
+        const base::MutexLock lock(call.shared.mutex);
+        was_last = --call.shared.open_questions == 0;
     }
     if (was_last) {
-        call_->core->suspended.fetch_sub(1);
-        call_->seems_to_ask(Asks::no);
+        call.core->suspended.fetch_sub(1);
+        call.seems_to_ask(Asks::no);
     }
-    for (const auto& call : stand_still_) call->go_on_counting();
+    for (const auto& one : calls) one->go_on_counting();
     return closed;
 }
 
-void Question::record(std::string_view type, std::string_view detail) {
+void Question::record(const std::shared_ptr<Call>& call, std::string_view type,
+                      std::string_view detail) const {
     AuditEvent event = facts_;
     event.type = type;
     event.detail = detail;
-    event.at = call_->core->clock().wall_now();
-    std::make_shared<Afterwards<ledger::Reply>>(call_, event)
-        ->begin([this](AuditEvent& kept, ledger::Reply& reply, ledger::Waiter& waiter) {
-            return call_->core->ledger().record(kept, reply, waiter);
+    event.at = call->core->clock().wall_now();
+    std::make_shared<Afterwards<ledger::Reply>>(call, event)
+        ->begin([&call](AuditEvent& kept, ledger::Reply& reply, ledger::Waiter& waiter) {
+            return call->core->ledger().record(kept, reply, waiter);
         });
 }
 
@@ -287,9 +294,8 @@ Result<void> Question::not_open() {
 }
 
 Result<void> Question::check(const InputAnswer& answer) const {
-    const std::size_t limit = call_->core->options.max_input_bytes;
-    if (is_larger(answer.content, limit))
-        return tl::unexpected(too_large("The answer", "answer_too_large", limit));
+    if (is_larger(answer.content, max_bytes_))
+        return tl::unexpected(too_large("The answer", "answer_too_large", max_bytes_));
     if (json::find_not_finite(answer.content)) {
         return callgate::fail(ErrorCode::invalid_arguments,
                               "The answer has a number that is NaN or infinite, which JSON cannot say.",
@@ -308,14 +314,14 @@ Result<void> Question::answer(InputAnswer answer) {
     if (!answer.accepted()) answer.content = nullptr;
     auto closed = close(Phase::answered, word_of(answer.what));
     if (!closed) return not_open();
-    run_counted(*call_->core, [&] { closed->answered(std::move(answer)); });
+    run_counted(*closed->call->core, [&] { closed->answered(std::move(answer)); });
     return {};
 }
 
 Result<void> Question::fail(Error why) {
     auto closed = close(Phase::answered, "failed");
     if (!closed) return not_open();
-    run_counted(*call_->core, [&] { closed->answered(tl::unexpected(std::move(why))); });
+    run_counted(*closed->call->core, [&] { closed->answered(tl::unexpected(std::move(why))); });
     return {};
 }
 
@@ -326,7 +332,8 @@ void Question::withdraw(Error why) {
 void Question::give_up(Error why, std::string_view detail) {
     auto closed = close(Phase::withdrawn, detail);
     if (!closed) return;
-    notify_elsewhere(call_->core, [core = call_->core, closed = std::move(*closed), why = std::move(why)] {
+    const std::shared_ptr<Runtime::Core> core = closed->call->core;
+    notify_elsewhere(core, [core, closed = std::move(*closed), why = std::move(why)] {
         run_counted(*core, [&] { closed.answered(tl::unexpected(why)); });
         if (closed.on_withdrawn) run_counted(*core, closed.on_withdrawn);
     });
@@ -341,8 +348,11 @@ void Question::on_withdrawn(std::function<void()> function) {
         }
         if (phase_ == Phase::answered) return;
     }
-    notify_elsewhere(call_->core,
-                     [core = call_->core, function = std::move(function)] { run_counted(*core, function); });
+    if (const auto core = core_.lock()) {
+        notify_elsewhere(core, [core, function = std::move(function)] { run_counted(*core, function); });
+    } else {
+        function();
+    }
 }
 
 }  // namespace callgate::pipeline

@@ -40,7 +40,7 @@ void ask(const std::shared_ptr<Call>& call, const AuditEvent& facts, InputReques
 
 class Question final : public PendingInput, public std::enable_shared_from_this<Question> {
 public:
-    Question(std::shared_ptr<Call> call, const AuditEvent& facts, InputRequest request,
+    Question(const std::shared_ptr<Call>& call, const AuditEvent& facts, InputRequest request,
              std::optional<schema::Schema> form, std::uint32_t round, Answered answered);
     ~Question() override;
 
@@ -61,23 +61,28 @@ private:
 
     /// What is to be notified; nothing: it was closed before.
     struct Closed {
+        std::shared_ptr<Call> call;
         Answered answered;
         std::function<void()> on_withdrawn;
     };
     std::optional<Closed> close(Phase how, std::string_view detail);
     Result<void> check(const InputAnswer& answer) const;
     Result<void> not_open();
-    void record(std::string_view type, std::string_view detail);
+    void record(const std::shared_ptr<Call>& call, std::string_view type, std::string_view detail) const;
     void give_up(Error why, std::string_view detail);
 
-    const std::shared_ptr<Call> call_;
-    std::vector<std::shared_ptr<Call>> stand_still_;  // the call, and those it was made from
-    AuditEvent facts_;
+    const CallId id_;
+    const std::size_t max_bytes_;
+    const std::weak_ptr<Runtime::Core> core_;
+    const AuditEvent facts_;
     const InputRequest request_;
     const std::optional<schema::Schema> form_;
     const std::uint32_t round_;
 
     base::Mutex mutex_;
+    // The call, and those it was made from, until it is closed: a channel may keep it for longer, and the
+    // call has the channel.
+    std::vector<std::shared_ptr<Call>> calls_ CALLGATE_GUARDED_BY(mutex_);
     TimerId timer_ CALLGATE_GUARDED_BY(mutex_);
     Phase phase_ CALLGATE_GUARDED_BY(mutex_) = Phase::open;
     Answered answered_ CALLGATE_GUARDED_BY(mutex_);
