@@ -375,10 +375,12 @@ std::size_t Runtime::Core::drain(std::chrono::milliseconds at_most) {
     const pipeline::WorkerPool::Waiting waiting;
     const auto until = base::later(std::chrono::steady_clock::now(), at_most);
     base::MutexLock lock(drain_mutex_);
-    while (under_way() != 0) {
-        if (drained_.wait_until(lock, until) == std::cv_status::timeout) break;
+    // Once there is none there is none: what is counted after that comes too late, and is about to end.
+    for (;;) {
+        const std::size_t left = under_way();
+        if (left == 0 || std::chrono::steady_clock::now() >= until) return left;
+        (void)drained_.wait_until(lock, until);
     }
-    return under_way();
 }
 
 void Runtime::Core::ended_while_draining() {
