@@ -15,23 +15,6 @@
 namespace callgate::pipeline {
 namespace {
 
-// What a tool or a caller is notified of without an answer: their code may block.
-class Withdrawal final : public PoolTask {
-public:
-    Withdrawal(std::shared_ptr<Runtime::Core> core, std::function<void()> work)
-        : core_(std::move(core)), work_(std::move(work)) {}
-    void run() override { work_(); }
-    // The runtime has gone.
-    void drop() override {
-        const base::FreedThread freed;
-        run();
-    }
-
-private:
-    std::shared_ptr<Runtime::Core> core_;
-    std::function<void()> work_;
-};
-
 void run_counted(Runtime::Core& core, const std::function<void()>& work) {
     const Inside no_body(nullptr, inside::lent);
     try {
@@ -39,11 +22,6 @@ void run_counted(Runtime::Core& core, const std::function<void()>& work) {
     } catch (...) {
         core.counters.observer_faults.add();
     }
-}
-
-void notify_elsewhere(const std::shared_ptr<Runtime::Core>& core, std::function<void()> work) {
-    auto task = std::make_shared<Withdrawal>(core, std::move(work));
-    if (core->stops.submit(task) != WorkerPool::Submitted::taken) task->drop();
 }
 
 std::string_view word_of(InputAnswer::What what) {
@@ -333,7 +311,7 @@ void Question::give_up(Error why, std::string_view detail) {
     auto closed = close(Phase::withdrawn, detail);
     if (!closed) return;
     const std::shared_ptr<Runtime::Core> core = closed->call->core;
-    notify_elsewhere(core, [core, closed = std::move(*closed), why = std::move(why)] {
+    core->run_on_stops([core, closed = std::move(*closed), why = std::move(why)] {
         run_counted(*core, [&] { closed.answered(tl::unexpected(why)); });
         if (closed.on_withdrawn) run_counted(*core, closed.on_withdrawn);
     });
@@ -349,7 +327,7 @@ void Question::on_withdrawn(std::function<void()> function) {
         if (phase_ == Phase::answered) return;
     }
     if (const auto core = core_.lock()) {
-        notify_elsewhere(core, [core, function = std::move(function)] { run_counted(*core, function); });
+        core->run_on_stops(std::move(function));
     } else {
         function();
     }

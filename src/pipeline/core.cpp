@@ -10,6 +10,7 @@
 #include "ledger/blocking_waiter.h"
 #include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
+#include "pipeline/inside.h"
 #include "policy/memory.h"
 
 namespace callgate {
@@ -83,6 +84,7 @@ public:
     HostWork(std::shared_ptr<Runtime::Core> core, std::function<void()> work)
         : core_(std::move(core)), work_(std::move(work)) {}
     void run() override {
+        const pipeline::Inside no_body(nullptr, pipeline::inside::lent);
         try {
             work_();
         } catch (...) {
@@ -233,6 +235,11 @@ void Runtime::Core::notify(pipeline::Notices::Notice notice) {
 void Runtime::Core::run_on_host(std::function<void()> work) {
     auto task = std::make_shared<HostWork>(shared_from_this(), std::move(work));
     if (host.submit(task) != pipeline::WorkerPool::Submitted::taken) task->drop();
+}
+
+void Runtime::Core::run_on_stops(std::function<void()> work) {
+    auto task = std::make_shared<HostWork>(shared_from_this(), std::move(work));
+    if (stops.submit(task) != pipeline::WorkerPool::Submitted::taken) task->drop();
 }
 
 void Runtime::Core::notify_elsewhere(pipeline::Notices::Notice notice) {

@@ -169,6 +169,8 @@ public:
         });
     }
     void run_on_host(std::function<void()> work);
+    /// What somebody has to learn although others' code blocks.
+    void run_on_stops(std::function<void()> work);
     /// The same, never here.
     void notify_elsewhere(pipeline::Notices::Notice notice);
     bool log_wanted() const noexcept { return log_wanted_.load(std::memory_order_relaxed); }

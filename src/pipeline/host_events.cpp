@@ -55,6 +55,7 @@ public:
           executor_(std::move(executor)) {}
 
     void begin() {
+        as_turn_ = core_->expect_turn();  // the runtime does not go before the ledger has answered
         kept_ = shared_from_this();
         const auto self = kept_;
         if (core_->ledger().record(event_, reply_, *this) == ledger::Io::pending) return;
@@ -67,6 +68,7 @@ public:
         if (core_->host.submit(self) != WorkerPool::Submitted::taken) self->drop();
     }
     void run() override {
+        if (std::exchange(as_turn_, false)) core_->turn_came();
         Result<std::uint64_t> number = event_.sequence;
         if (reply_.error) {
             number = tl::unexpected(std::move(*reply_.error));
@@ -94,6 +96,7 @@ private:
     Executor executor_;
     ledger::Reply reply_;
     std::shared_ptr<Recording> kept_;
+    bool as_turn_ = false;
 };
 
 }  // namespace
