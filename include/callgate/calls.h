@@ -27,18 +27,23 @@ namespace callgate {
 /// Takes work to be run later, on a thread of the host's; in the order in which it is given, if the host
 /// wants to see it in that order. It must neither block nor run the work before it returns: it is called on
 /// threads that calls need, and under no lock. What it throws is counted (RuntimeStats::observer_faults), and
-/// the work is then run on one of the runtime's threads for such code.
+/// the work is then run on one of the runtime's threads for such code; once, if the executor has kept it as
+/// well.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// Who is to be notified of how a call goes. Without an executor the functions run on the thread that starts
 /// the call, while it is in there, or on one that exists for such code: they may block, throw and call the
-/// runtime. With one they are given to it, in order, and never run before start() has returned if it keeps to
-/// its promise. What they throw is dropped and counted (RuntimeStats::observer_faults).
+/// runtime. With one they are given to it, in order, perhaps before start() has returned: an executor that
+/// runs them on another thread may run them before the caller has the id. Where that matters, let the
+/// executor's own thread start the call. What they throw is dropped and counted
+/// (RuntimeStats::observer_faults).
 struct Completion {
     std::function<void(Outcome)> done;
     /// The call is on the record under this id, before its tool begins: a program that ends now will find it
-    /// there. Once, before `done`; of a read without a key, which goes on the record with its end, just
-    /// before `done`; never of a call that is not recorded, or whose key was answered from the record.
+    /// there. Once, before `done`. Just before `done`: of a call that waits for a person, and of a read
+    /// without a key, which leaves only the event of its end (in a durable ledger with the next commit, if
+    /// RuntimeOptions::strict_audit does not ask for it before the answer). Never of a call that was refused,
+    /// or whose key was answered from the record.
     std::function<void(std::string_view call_id)> recorded;
     Executor executor;
 

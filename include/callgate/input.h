@@ -12,9 +12,9 @@
 // However often it asks, it is one call: one claim, one attempt. While a question is open the call is
 // suspended: its deadline stands still, and that of the calls it was made from; the question's own time
 // counts (RuntimeOptions::max_input_time). The end of the call, a cancel, and the end of the runtime withdraw
-// it. What is asked carries no secret that the call has used. The record has when a call was suspended and
-// continued, and no word of question or answer. A program that ends meanwhile leaves the call as one whose
-// tool ran.
+// it; who asks after that is refused at once: cancelled {reason: call_ended}. What is asked carries no secret
+// that the call has used. The record has when a call was suspended and continued, and no word of question or
+// answer. A program that ends meanwhile leaves the call as one whose tool ran.
 //
 // An answer comes from outside: it is bounded, and the answer to a form must fit its schema, or the question
 // stays open and the one who answered learns what was wrong.
@@ -45,11 +45,16 @@ struct InputRequest {
         roots      ///< the caller's roots
     };
     Kind kind = Kind::form;
+    /// What the caller knows the question by, where it is asked several at once; "": a name of its own is
+    /// found.
+    std::string name;
     std::string message;
     std::string url;
     Value content;
     /// Takes the place of RuntimeOptions::max_input_time where it is shorter.
     std::optional<std::chrono::milliseconds> timeout;
+    /// Another question follows at once: they are put to the caller together, where it takes several.
+    bool more_follow = false;
 
     InputRequest() = default;
     static InputRequest form(std::string message, Value schema) {
@@ -75,6 +80,15 @@ struct InputRequest {
         InputRequest request;
         request.kind = Kind::roots;
         return request;
+    }
+
+    InputRequest named(std::string what) && {
+        name = std::move(what);
+        return std::move(*this);
+    }
+    InputRequest with_more() && {
+        more_follow = true;
+        return std::move(*this);
     }
 };
 std::string_view to_string(InputRequest::Kind kind) noexcept;  ///< "form", "url", "sampling", "roots"

@@ -90,8 +90,8 @@ struct ToolFailure {
     Applied applied = Applied::answered;
     std::optional<std::chrono::milliseconds> retry_after;  ///< when a rate limit resets
     /// What the tool said of it, beside the error: it is kept, masked and bounded as a result is, and it is
-    /// what views::mcp() shows of the failure. Where it has NaN in it, it is left out, and the error's
-    /// `content_left_out` says so.
+    /// what views::mcp() shows of the failure. Where it has NaN in it, or is nested too deep, it is left out,
+    /// and the error's `content_left_out` says so.
     std::optional<ToolResult> content;
 
     ToolFailure() = default;

@@ -34,6 +34,7 @@
 // reconcile(), audit() and approvals do. No call does.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -112,8 +113,10 @@ struct RuntimeOptions {
     std::chrono::milliseconds shutdown_grace{5'000};
     bool validate_arguments = true;  ///< only the host can switch it off, and only for all calls
     bool log_calls = true;
-    bool audit_allowed = false;  ///< also record gate.allowed
-    json::ParseLimits argument_limits;
+    bool audit_allowed = false;         ///< also record gate.allowed
+    json::ParseLimits argument_limits;  ///< a depth beyond 1,000 counts as 1,000
+    /// What is larger is cut, and says so. What is nested deeper than 1,000 levels is refused: output_invalid
+    /// {reason: too_deep}.
     std::size_t max_result_bytes = 16u << 20;
     /// Where the durable ledger is, a directory that one process owns at a time; it is made if its parent is
     /// there. "", the default: in memory, for tests and programs that need no record beyond their own life.
@@ -279,6 +282,9 @@ public:
                               const std::stop_token& also = {});
     std::string start_direct(const Tool& tool, CallRequest request, Context context, Completion completion,
                              const std::stop_token& also = {});
+    /// With a tool that was made ready once, for hosts that hand in the same one again and again.
+    std::string start_direct(std::shared_ptr<const ToolEntry> tool, CallRequest request, Context context,
+                             Completion completion, const std::stop_token& also = {});
     std::string start_resume(std::string_view call_id, Context context, Completion completion,
                              const std::stop_token& also = {});
     /// `done` gets the outcomes in the order of the calls, when the last of them has ended.
@@ -304,8 +310,10 @@ public:
     /// exists for such code.
     void start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,
                        Executor executor = {});
-    /// From now on no calls are taken, except from the tools of calls under way (unavailable {reason:
-    /// draining}); waits until those under way have ended, or so long, and returns how many have not. A
+    /// From now on no calls are taken, except from the tools of calls under way and of batches that have
+    /// begun (unavailable {reason: draining}); waits until those under way have ended, or so long, and
+    /// returns how many have not. Of the calls that are refused for it the first is on the record, and then
+    /// one event (tool_call.refused) says how many more there were, unless strict_audit asks for each. A
     /// `done` may still run on its own thread then; the destructor waits for it. Blocks: not for a tool, nor
     /// for the thread of coroutines.
     std::size_t drain(std::chrono::milliseconds at_most);
@@ -342,6 +350,10 @@ public:
     /// twice is gone altogether. False: it was not attached.
     bool unobserve(const std::shared_ptr<Observer>& observer);
     RuntimeStats stats() const;
+    /// SHA-256 under the ledger's own key: what a host hands out with it, it knows again, with a durable
+    /// ledger after a restart, too. `purpose` keeps uses apart; those that begin "callgate-" are the
+    /// library's.
+    std::array<std::uint8_t, 32> keyed_digest(std::string_view purpose, std::string_view text) const;
 
     class Core;
     /// For tests: a runtime over parts of their choice.

@@ -203,13 +203,15 @@ public:
     virtual void start(std::string_view tool, Args args, std::function<void(Outcome)> done,
                        std::stop_token also = {});
 
-    /// Whether the caller can be asked for this (input.h).
+    /// Whether the caller can be asked for this (input.h); no longer once the call has ended or was called
+    /// off.
     virtual bool can_ask(InputRequest::Kind kind) const;
     /// Asks the caller and waits for nothing. `answered` is called once: where the question is answered,
     /// which it must not hold up, or on a thread that exists for such code; perhaps before this returns.
     /// Instead of an answer it gets
     ///   unavailable {reason: cannot_ask | too_many_suspended}, denied {reason: too_many_rounds},
-    ///   invalid_arguments {reason: question_too_large | not_a_schema …}: nobody was asked
+    ///   invalid_arguments {reason: question_too_large | no_url | not_finite}, or what is wrong with the
+    ///   schema of a form {reason: not_a_schema | unresolved_ref | too_deep …}: nobody was asked
     ///   timed_out {reason: unanswered}, cancelled {reason: call_ended}: nobody answered
     /// or what the ledger says while it records nothing, or the caller's own failure.
     virtual void ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered);

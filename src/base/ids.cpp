@@ -29,15 +29,13 @@ constexpr bool dash_at(std::size_t i) {
 }  // namespace
 
 std::string Uuid::to_string() const {
-    std::string out;
-    out.reserve(36);
-    const std::string digits =
-        hex_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    for (const char c : digits) {
-        if (dash_at(out.size())) {
-            out.push_back('-');
-        }
-        out.push_back(c);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out(36, '-');
+    std::size_t at = 0;
+    for (const std::uint8_t byte : bytes) {
+        if (dash_at(at)) ++at;
+        out[at++] = kDigits[byte >> 4];
+        out[at++] = kDigits[byte & 15];
     }
     return out;
 }

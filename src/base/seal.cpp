@@ -14,6 +14,7 @@
 
 #include "base/encoding.h"
 #include "base/hkdf.h"
+#include "base/thread_role.h"
 #include "base/try.h"
 
 namespace callgate::base {
@@ -214,6 +215,7 @@ std::string seal(const SealKey& key, std::string_view purpose, std::string_view 
 std::string seal(const SealKey& key, std::string_view purpose, std::string_view record,
                  std::string_view plain, Rng& rng) {
     if (plain.size() > kMaxSealedBytes - kSealOverhead) throw std::length_error("too much to seal at once");
+    if (plain.size() > 2 * kMostOnALoop) CALLGATE_MAY_BLOCK("sealing much");
     std::string out(plain.size() + kSealOverhead, '\0');
     char* const id = out.data() + 1;
     char* const salt = id + kIdBytes;

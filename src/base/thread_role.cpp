@@ -10,4 +10,9 @@ void foreign_code_on_our_thread(const char* what) noexcept {
     std::abort();
 }
 
+void blocks_a_loop(const char* what) noexcept {
+    (void)std::fprintf(stderr, "callgate: %s on a thread that serves sockets\n", what);
+    std::abort();
+}
+
 }  // namespace callgate::base

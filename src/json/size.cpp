@@ -1,7 +1,9 @@
 #include "json/size.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "json/pointer.h"
@@ -65,6 +67,11 @@ Result<void> check_size(const Value& value, const ParseLimits& limits) {
     return {};
 }
 
+ParseLimits any_size() noexcept {
+    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+    return {kAny, kAny, kAny};
+}
+
 std::size_t text_size_up_to(const Value& value, std::size_t enough) {
     Walk walk(value);
     while (walk.next() && walk.bytes <= enough) {
@@ -80,12 +87,14 @@ std::size_t held_bytes(const Value& value) {
     return walk.bytes + kEach * walk.nodes;
 }
 
-std::optional<std::string> find_not_finite(const Value& value) {
+namespace {
+
+std::optional<Unwritable> find_fault(const Value& value, std::size_t deepest) {
     const auto bad = [](const Value& one) {
         const double* number = one.if_double();
         return number != nullptr && !std::isfinite(*number);
     };
-    if (!value.is_structured()) return bad(value) ? std::optional<std::string>("") : std::nullopt;
+    if (!value.is_structured()) return bad(value) ? std::optional(Unwritable{}) : std::nullopt;
     const auto member = [](const Value& object, std::size_t at) -> const Object::value_type& {
         return *(object.get_object().begin() + static_cast<std::ptrdiff_t>(at));
     };
@@ -114,11 +123,29 @@ std::optional<std::string> find_not_finite(const Value& value) {
                     append_token(path, {key.data(), key.size()});
                 }
             }
-            return path;
+            return Unwritable{false, std::move(path)};
         }
-        if (one.is_structured()) levels.push_back({&one, 0});
+        if (!one.is_structured()) continue;
+        if (levels.size() >= deepest) return Unwritable{true, {}};
+        levels.push_back({&one, 0});
     }
     return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_not_finite(const Value& value) {
+    auto fault = find_fault(value, std::numeric_limits<std::size_t>::max());
+    return fault ? std::optional(std::move(fault->path)) : std::nullopt;
+}
+
+std::optional<Unwritable> find_unwritable(const Value& value) {
+    return find_fault(value, kDeepestKept);
+}
+
+std::string Unwritable::what() const {
+    if (too_deep) return "more than " + std::to_string(kDeepestKept) + " levels, one inside the other";
+    return "a number at " + path + " that is NaN or infinite, which JSON cannot say";
 }
 
 std::string_view kind_with_article(const Value& value) noexcept {

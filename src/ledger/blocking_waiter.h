@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/futex.h"
+#include "base/thread_role.h"
 #include "ledger/ledger.h"
 
 namespace callgate::ledger {
@@ -19,6 +20,7 @@ public:
     /// Returns when the reply is there.
     void wait(Io io) const noexcept {
         if (io != Io::pending) return;
+        CALLGATE_MAY_BLOCK("waiting for the ledger");
         while (woken_.load(std::memory_order_acquire) == 0) base::sleep_while(woken_, 0);
     }
     void wake() override {

@@ -215,6 +215,9 @@ public:
     }
     Result<std::vector<AuditEvent>> audit(std::string_view trace) override { return behind_->audit(trace); }
     std::uint64_t audit_count() override { return behind_->audit_count(); }
+    base::Sha256Digest keyed_digest(std::string_view purpose, std::string_view text) override {
+        return behind_->keyed_digest(purpose, text);
+    }
     Result<std::vector<CallRow>> in_doubt() override { return behind_->in_doubt(); }
     bool is_alive(OwnerId owner) override { return behind_->is_alive(owner); }
     void owner_gone(OwnerId owner) override { behind_->owner_gone(owner); }

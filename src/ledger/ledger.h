@@ -257,6 +257,9 @@ public:
     virtual Result<std::vector<AuditEvent>> audit(std::string_view trace) = 0;
     /// All that were ever recorded.
     virtual std::uint64_t audit_count() = 0;
+    /// A digest that only who holds this ledger's key can make; the same after a restart, where the ledger
+    /// lasts.
+    virtual base::Sha256Digest keyed_digest(std::string_view purpose, std::string_view text) = 0;
 
     /// What a gone owner left in doubt: all for which needs_probe() is true (state_machine.h), keyed or not.
     virtual Result<std::vector<CallRow>> in_doubt() = 0;

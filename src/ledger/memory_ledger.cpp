@@ -235,6 +235,11 @@ Result<std::vector<AuditEvent>> MemoryLedger::audit(std::string_view trace) {
     return audit_.events(trace);
 }
 
+base::Sha256Digest MemoryLedger::keyed_digest(std::string_view purpose, std::string_view text) {
+    std::call_once(key_is_made_, [this] { key_.emplace(base::SealKey::random()); });
+    return base::keyed_hash(*key_, purpose, text);
+}
+
 std::uint64_t MemoryLedger::audit_count() {
     return audit_.count();
 }

@@ -17,9 +17,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/seal.h"
 #include "ledger/approval_sinks.h"
 #include "ledger/audit_ring.h"
 #include "ledger/ledger.h"
@@ -78,6 +81,7 @@ public:
                             AuditEvent& event) override;
     Result<std::vector<AuditEvent>> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
+    base::Sha256Digest keyed_digest(std::string_view purpose, std::string_view text) override;
     Result<std::vector<CallRow>> in_doubt() override;
 
     bool is_alive(OwnerId owner) override;
@@ -97,6 +101,8 @@ private:
     Io finish_call(Request& request, Reply& reply, Procedure procedure);
 
     const base::Clock& clock_;
+    std::once_flag key_is_made_;
+    std::optional<base::SealKey> key_;  // made when it is first needed
     const LedgerTime time_;
     AuditRing audit_;
     const MemoryRows::Fixed fixed_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/thread_role.h"
 #include "base/try.h"
 #include "json/size.h"
 #include "pipeline/afterwards.h"
@@ -41,7 +42,7 @@ Error cannot_ask(InputRequest::Kind kind) {
 
 Error call_ended() {
     return {ErrorCode::cancelled,
-            "The call that asks has ended; nobody answers it any more.",
+            "The call that asks has ended or was called off; nobody answers it any more.",
             {{"reason", "call_ended"}}};
 }
 
@@ -51,13 +52,26 @@ Error too_large(std::string_view what, std::string_view reason, std::size_t limi
             {{"reason", reason}, {"limit", limit}}};
 }
 
+// As JSON. What is far too large is not written first.
 bool is_larger(const Value& value, std::size_t limit) {
-    return json::text_size_up_to(value, limit + 1) > limit;
+    return json::text_size_up_to(value, limit + 1) > limit || json::write(value).size() > limit;
+}
+
+bool is_larger(std::string_view text, std::size_t limit) {
+    return text.size() > limit || is_larger(Value(text), limit);
+}
+
+// As the compiler says it, whose word for it is of tools and their configuration.
+Error not_a_form(Error fault) {
+    fault.code = ErrorCode::invalid_arguments;
+    fault.message = "The answer cannot be asked for: " + fault.message;
+    return fault;
 }
 
 // What cannot be asked, whoever the caller is.
 std::optional<Error> fault_of(const InputRequest& request, std::size_t limit) {
-    if (request.message.size() > limit || request.url.size() > limit || is_larger(request.content, limit))
+    if (is_larger(request.message, limit) || is_larger(request.url, limit) ||
+        is_larger(request.content, limit))
         return too_large("The question", "question_too_large", limit);
     if (json::find_not_finite(request.content)) {
         return Error(ErrorCode::invalid_arguments,
@@ -83,7 +97,7 @@ Result<std::uint32_t> take_round(Call& call) {
     const std::size_t most_rounds = core.options.max_input_rounds;
     const std::size_t most_calls = core.options.max_suspended_calls;
     const base::MutexLock lock(call.shared.mutex);
-    if (call.shared.ended) return tl::unexpected(call_ended());
+    if (call.shared.ended || call.cancel_wanted()) return tl::unexpected(call_ended());
     if (call.shared.rounds >= most_rounds) {
         return fail(ErrorCode::denied,
                     fmt::format("A call asks its caller at most {} times (RuntimeOptions::max_input_rounds).",
@@ -120,7 +134,9 @@ Result<std::shared_ptr<Question>> make_question(const std::shared_ptr<Call>& cal
         return tl::unexpected(std::move(*fault));
     std::optional<schema::Schema> form;
     if (request.kind == InputRequest::Kind::form) {
-        CALLGATE_TRY_ASSIGN(form, schema::Schema::compile(request.content));
+        auto compiled = schema::Schema::compile(request.content);
+        if (!compiled) return tl::unexpected(not_a_form(std::move(compiled.error())));
+        form = std::move(*compiled);
     }
     // What is not on the record must not happen: a tool that cannot say that it waits does not wait.
     if (core.ledger_has_thread) {
@@ -144,6 +160,13 @@ bool can_ask(const Call& call, InputRequest::Kind kind) {
 
 void ask(const std::shared_ptr<Call>& call, const AuditEvent& facts, InputRequest request,
          Answered answered) {
+    if (base::must_not_block()) {  // the form's schema is compiled
+        call->core->run_on_host(
+            [call, facts, request = std::move(request), answered = std::move(answered)]() mutable {
+                ask(call, facts, std::move(request), std::move(answered));
+            });
+        return;
+    }
     auto question = make_question(call, facts, std::move(request), answered);
     if (!question) {
         call->core->counters.dispatch.not_asked.add();
@@ -155,7 +178,7 @@ void ask(const std::shared_ptr<Call>& call, const AuditEvent& facts, InputReques
     bool ended = false;
     {
         const base::MutexLock lock(call->shared.mutex);
-        ended = call->shared.ended;
+        ended = call->shared.ended || call->cancel_wanted();
         auto& all = call->shared.questions;
         std::erase_if(all, [](const std::weak_ptr<Question>& one) { return one.expired(); });
         all.push_back(*question);

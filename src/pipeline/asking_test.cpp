@@ -206,6 +206,29 @@ TEST_F(Asking, TheTimeOfTheCallsThatItIsMadeFromStandsStillToo) {
     EXPECT_EQ((*ended)->error()->code, ErrorCode::timed_out);
 }
 
+// An inline tool runs where its caller does, and is nobody's to find; the calls above it are.
+TEST_F(Asking, TheTimeAboveAnInlineToolStandsStillToo) {
+    Runtime& runtime = *node().runtime;
+    const auto passes_to = [this, &runtime](const char* name) {
+        return [this, &runtime, name] { return runtime.call(name, {}, context()).text(); };
+    };
+    node()->tools().add_or_throw(tool("inside", "", passes_to("pay")).run_inline().timeout(5s));
+    node()->tools().add_or_throw(tool("between", "", passes_to("inside")).run_inline().timeout(5s));
+    node()->tools().add_or_throw(tool("outer", "", passes_to("between")).timeout(5s));
+    std::promise<Outcome> ended;
+    node()->start(CallRequest("outer"), context(),
+                  [&](Outcome outcome) { ended.set_value(std::move(outcome)); });
+    while (body->waiting() == 0) std::this_thread::yield();
+    const auto attempt = body->take();
+    ask(attempt->context());
+    node().advance(100s);
+    EXPECT_EQ(node()->running().size(), 4u);
+    ASSERT_TRUE(caller->take()->answer(InputAnswer::decline()));
+    attempt->finish(ToolResult(Value("paid")));
+    const Outcome outcome = ended.get_future().get();
+    EXPECT_EQ(outcome.text(), "paid") << to_string(outcome.state());
+}
+
 TEST_F(Asking, AQuestionHasItsOwnTime) {
     const Ended ended = node().start("pay", {}, context());
     const auto attempt = body->take();
@@ -250,6 +273,7 @@ TEST_F(Asking, ACancelWithdrawsTheQuestion) {
     EXPECT_EQ(reason_in(question->answer(InputAnswer::decline()).error()), "withdrawn");
     ask(attempt->context());
     EXPECT_EQ(asked_reason(), "call_ended") << "it can ask no more";
+    EXPECT_FALSE(attempt->context().can_ask(Kind::form));
     EXPECT_EQ(node()->stats().suspended_now, 0u);
 }
 
@@ -266,6 +290,11 @@ TEST_F(Asking, AToolWithGraceHearsThatItsQuestionIsWithdrawn) {
     node().calm();
     EXPECT_EQ(asked_reason(), "call_ended");
     EXPECT_FALSE(*ended);
+    answers.clear();
+    EXPECT_FALSE(attempt->context().can_ask(Kind::form));
+    ask(attempt->context());
+    EXPECT_EQ(asked_reason(), "call_ended") << "nobody is asked any more";
+    EXPECT_EQ(caller->open(), 0u);
     attempt->finish(tl::unexpected(ToolFailure::not_applied("not done")));
     node().calm();
     EXPECT_EQ((*ended)->state(), State::cancelled);
@@ -366,12 +395,30 @@ TEST_F(Asking, WhatCannotBeAskedIsSaid) {
     EXPECT_EQ(asked_reason(), "question_too_large");
     ask(attempt->context(), InputRequest::form("?", Object{{"title", std::string(1'001, 'a')}}));
     EXPECT_EQ(asked_reason(), "question_too_large");
-    ask(attempt->context(), InputRequest::form("?", Object{{"type", "nonsense"}}));
-    EXPECT_EQ(asked_reason(), "not_a_schema");
+    for (const std::size_t bytes : {160u, 170u}) {  // six for each in JSON
+        ask(attempt->context(), InputRequest::form(std::string(bytes, '\x01'), form_of_name()));
+        EXPECT_EQ(answers.size() == 3, bytes == 170) << asked_reason();
+    }
+    EXPECT_EQ(asked_reason(), "question_too_large");
+    const auto question = caller->take();
+    const auto answer = question->answer(InputAnswer::accept(Object{{"name", std::string(170, '\x01')}}));
+    EXPECT_EQ(reason_in(answer.error()), "answer_too_large");
+    ASSERT_TRUE(question->answer(InputAnswer::decline()));
+    const std::vector<std::pair<std::string, Value>> faults = {
+        {"not_a_schema", Object{{"type", "nonsense"}}},
+        {"not_a_schema", nullptr},
+        {"remote_ref", Object{{"$ref", "https://example.org/x.json"}}},
+        {"cyclic_ref", Object{{"$ref", "#"}}},
+    };
+    for (const auto& [reason, schema] : faults) {
+        ask(attempt->context(), InputRequest::form("?", schema));
+        EXPECT_EQ(asked_reason(), reason);
+        EXPECT_EQ(answers.back().error().code, ErrorCode::invalid_arguments);
+    }
     ask(attempt->context(), InputRequest::open_url("Sign in", ""));
     EXPECT_EQ(asked_reason(), "no_url");
     EXPECT_EQ(caller->open(), 0u);
-    EXPECT_EQ(node()->stats().counters.at("dispatch.not_asked"), 4u);
+    EXPECT_EQ(node()->stats().counters.at("dispatch.not_asked"), 8u);
     attempt->finish(ToolResult(Value(1)));
 }
 

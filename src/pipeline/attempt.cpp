@@ -86,10 +86,11 @@ Answer run_kind(AttemptKind kind, ToolBody& body, const Object& arguments, CallC
         case AttemptKind::preview: {
             auto made = guarded([&] { return body.preview(arguments, context); });
             if (!made) return Result<Preview>(tl::unexpected(std::move(made.error().error)));
-            if (*made && (*made)->diff && json::find_not_finite(*(*made)->diff)) {
+            if (!*made || !(*made)->diff) return std::move(*made);
+            if (const auto fault = json::find_unwritable(*(*made)->diff)) {
                 return Result<Preview>(fail(ErrorCode::output_invalid,
-                                            "The preview has a number that is NaN or infinite.",
-                                            {{"reason", "not_finite"}}));
+                                            "The preview has " + fault->what() + ".",
+                                            {{"reason", fault->reason()}}));
             }
             return std::move(*made);
         }
@@ -230,7 +231,8 @@ void RunContext::start(std::string_view tool, Args args, std::function<void(Outc
 }
 
 bool RunContext::can_ask(InputRequest::Kind kind) const {
-    return asking_ != nullptr && pipeline::can_ask(call_, kind);
+    return asking_ != nullptr && pipeline::can_ask(call_, kind) && !call_.cancel_wanted() &&
+           !call_.has_ended();
 }
 
 void RunContext::ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered) {
@@ -285,6 +287,7 @@ Request RunContext::nested(std::string_view tool, Args args) {
 }
 
 void RunContext::adopt(Origin& from) const {
+    if (watch_) call_.watch_inline();  // it may have to stand still while a call inside it asks somebody
     from.parent = call_.id;
     from.depth = 1;
     const Origin* const own = call_.request.origin.get();

@@ -82,13 +82,44 @@ std::vector<pipeline::SharedContext> contexts_of(const std::vector<CallRequest>&
     return contexts;
 }
 
+// The calls of a batch that are still to begin. Who drains the runtime waits for them, or they come too late.
+class ToBegin {
+public:
+    ToBegin(Runtime::Core& core, std::size_t count) : core_(core), left_(count) {
+        core_.expect_calls(left_);  // before it is looked: who drains sees them, or is seen
+        taken_ = core_.ending() == Runtime::Core::Ending::no;
+        if (!taken_) came(left_);
+    }
+    ~ToBegin() { came(left_); }
+    ToBegin(const ToBegin&) = delete;
+    ToBegin& operator=(const ToBegin&) = delete;
+
+    bool taken() const noexcept { return taken_; }
+    /// One is counted with the others now.
+    void began() {
+        if (taken_) came(1);
+    }
+
+private:
+    void came(std::size_t count) {
+        if (count == 0) return;
+        left_ -= count;
+        core_.expected_came(count);
+    }
+
+    Runtime::Core& core_;
+    std::size_t left_;
+    bool taken_ = false;
+};
+
 // The calls of a batch, checked as a whole; each is then made ready in its turn.
 class BatchCalls {
 public:
     BatchCalls(Runtime::Core& core, std::vector<CallRequest> calls, Context context)
         : calls_(std::move(calls)),
           shared_(pipeline::share(std::move(context))),
-          contexts_(contexts_of(calls_, shared_)) {
+          contexts_(contexts_of(calls_, shared_)),
+          to_begin_(core, calls_.size()) {
         if (calls_.size() > core.options.max_batch) {
             refused_ = too_large(core.options.max_batch);
         } else if (auto reserved = reserve(core, calls_, contexts_)) {
@@ -109,6 +140,7 @@ public:
         pipeline::CallSpec& request = call->request;
         request.arguments = std::move(asked.arguments);
         request.timeout = asked.timeout;
+        request.taken = to_begin_.taken();
         request.context = std::move(contexts_[place]);
         if (!shared_->idempotency_key.empty() && !has_own_key(asked)) {
             Origin& from = request.from();
@@ -120,6 +152,11 @@ public:
         if (refused_) request.from().refused = refused_;
         return call;
     }
+    /// What was made.
+    void start(const std::shared_ptr<Call>& call, Call::Reports reports) {
+        Call::start(call, std::move(reports));
+        to_begin_.began();
+    }
 
 private:
     std::vector<CallRequest> calls_;
@@ -127,6 +164,7 @@ private:
     std::vector<pipeline::SharedContext> contexts_;
     std::optional<Error> refused_;
     std::vector<policy::Limiter::Ticket> tickets_;
+    ToBegin to_begin_;
 };
 
 struct BatchProgress {
@@ -216,7 +254,7 @@ private:
         reports.done = [self = shared_from_this(), place](Call& over) {
             self->ended(place, over.take_outcome());
         };
-        Call::start(call, std::move(reports));
+        calls_.start(call, std::move(reports));
     }
 
     void become_child(Origin& from) const {
@@ -289,7 +327,7 @@ std::vector<Outcome> Runtime::Core::run_batch(std::vector<CallRequest> calls, Co
             progress.end();
             core->wake_io();
         };
-        Call::start(call, std::move(reports));
+        batch.start(call, std::move(reports));
     }
     wait_until_fewer(*this, progress, 1);
     return outcomes;

@@ -113,6 +113,32 @@ TEST_WITH_EITHER_LEDGER(BegunCalls, AReadWithoutAKeyIsRecordedWithItsEnd) {
     EXPECT_EQ(reported.order, (std::vector<std::string>{"recorded", "done"}));
 }
 
+TEST_WITH_EITHER_LEDGER(BegunCalls, OnlyWhatIsOnTheRecordIsReportedSo) {
+    TestRuntime node;
+    node->tools().add_or_throw(inline_write());
+    node->tools().add_or_throw(inline_read());
+    node->tools().add_or_throw(inline_write("scoped").scopes({"top"}));
+    node->tools().add_or_throw(inline_write("gated").risk(Risk::high));
+    struct Case {
+        const char* tool;
+        const char* key;
+        State state;
+        bool recorded;
+    };
+    for (const Case& one :
+         {Case{"write", "k", State::succeeded, true}, Case{"write", "k", State::replayed, false},
+          Case{"read", "k", State::succeeded, true}, Case{"read", "k", State::replayed, false},
+          Case{"nothing", "", State::not_found, false}, Case{"scoped", "", State::scope_denied, false},
+          Case{"gated", "", State::needs_approval, true}}) {
+        SCOPED_TRACE(std::string(one.tool) + " " + std::string(to_string(one.state)));
+        Reported reported;
+        node->start(CallRequest(one.tool), with_key(one.key), reported.completion());
+        node.calm();
+        EXPECT_EQ(reported.outcome->state(), one.state);
+        EXPECT_EQ(reported.order.size(), one.recorded ? 2u : 1u);
+    }
+}
+
 TEST_WITH_EITHER_LEDGER(BegunCalls, AnExecutorGetsEverythingInOrderAndNothingRunsWithoutIt) {
     TestRuntime node;
     node->tools().add_or_throw(inline_write());
@@ -134,7 +160,6 @@ TEST_WITH_EITHER_LEDGER(BegunCalls, ProgressComesBeforeTheEndOnAnExecutorToo) {
                                }).read_only());
     Loop loop;
     std::vector<std::string> order;
-    std::mutex mutex;
     Context context;
     context.on_progress = [&](const Progress&) { loop.executor()([&] { order.emplace_back("progress"); }); };
     std::promise<void> handed;
@@ -158,6 +183,21 @@ TEST(BegunCalls, AnExecutorThatThrowsLosesNothing) {
     node.calm();
     EXPECT_EQ(reported.order, (std::vector<std::string>{"recorded", "done"}));
     EXPECT_EQ(node->stats().observer_faults, 2u);
+}
+
+TEST(BegunCalls, AnExecutorThatKeepsTheWorkAndThrowsDoesItOnce) {
+    TestRuntime node;
+    node->tools().add_or_throw(inline_write());
+    Loop loop;
+    Reported reported;
+    const auto keep = loop.executor();
+    node->start(CallRequest("write"), {}, reported.completion([&](const std::function<void()>& work) {
+        keep(work);
+        throw std::runtime_error("full");
+    }));
+    node.calm();
+    EXPECT_EQ(loop.run(), 2u);
+    EXPECT_EQ(reported.order, (std::vector<std::string>{"recorded", "done"}));
 }
 
 TEST(BegunCalls, WhatAReportThrowsIsCountedOnAnExecutorToo) {

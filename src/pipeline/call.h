@@ -183,9 +183,9 @@ public:
             notify_later(std::move(notice));
         }
     }
-    /// A hook has to run and must not on this thread: what a stage returns then; it is run again on a thread
-    /// where hooks may run. Nothing: they may here.
-    std::optional<Step> hooks_elsewhere();
+    /// A hook has to run, or much has to be done, and must not on this thread: what a stage returns then; it
+    /// is run again on a thread where that may be. Nothing: it may be here.
+    std::optional<Step> go_elsewhere();
     /// The ledger has the call, or its end: who started it is notified, once.
     void on_the_record() {
         if (others_ && others_->reports.recorded) [[unlikely]]
@@ -284,7 +284,9 @@ public:
     ledger::SettleReply settled;
     std::optional<AuditEvent> terminal;  ///< of a call without a claim; what is being recorded alone
     base::MonotonicTime ended{};
-    bool terminal_recorded = false;  ///< the ledger has the terminal event already
+    bool terminal_recorded = false;    ///< the ledger has the terminal event already
+    bool came_too_late = false;        ///< the runtime drains
+    bool refused_with_others = false;  ///< for that: the record has one event for many
     bool call_logged = false;
     bool entered = false;  ///< the tool's own code was entered
 

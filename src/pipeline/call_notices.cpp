@@ -91,7 +91,7 @@ void Call::report_recorded() {
     report(std::exchange(others_->reports.recorded, nullptr), others_->reports.whose);
 }
 
-std::optional<Step> Call::hooks_elsewhere() {
+std::optional<Step> Call::go_elsewhere() {
     if (!base::on_our_thread()) return std::nullopt;
     return_loans();
     if (core->host.submit(std::make_shared<HookTurn>(self())) != WorkerPool::Submitted::taken)

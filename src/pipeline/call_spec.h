@@ -63,6 +63,7 @@ struct CallSpec {
     Args arguments;
     SharedContext context = usual_context();
     Purpose purpose = Purpose::execute;
+    bool taken = false;  ///< with a batch, before the runtime drained
     std::optional<std::chrono::milliseconds> timeout;
     std::unique_ptr<Origin> origin;  ///< null: a caller made it, and there is nothing else to know
 

@@ -1,20 +1,32 @@
 #include "pipeline/core.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "base/guard.h"
 #include "base/recycling.h"
 #include "base/stop_relay.h"
 #include "base/thread_role.h"
+#include "json/size.h"
 #include "ledger/blocking_waiter.h"
 #include "pipeline/approval_watch.h"
 #include "pipeline/call.h"
+#include "pipeline/host_events.h"
 #include "pipeline/inside.h"
 #include "policy/memory.h"
 
 namespace callgate {
 namespace {
+
+// What is taken in must be kept, and read again.
+RuntimeOptions kept_to_limits(RuntimeOptions options) {
+    std::size_t& deepest = options.argument_limits.max_depth;
+    deepest = std::min(deepest, json::kDeepestKept);
+    return options;
+}
 
 // Tools that block need threads by how many block, not by how many processors there are.
 pipeline::WorkerPool::Options pool_options(const RuntimeOptions& options) {
@@ -56,16 +68,19 @@ pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::
     if (completion.executor) {
         const auto shared = std::make_shared<const Completion>(std::move(completion));
         reports.whose = Call::CodeIs::ours;
+        // NOLINTBEGIN(clang-analyzer-cplusplus.NewDeleteLeaks): a function owns what it captured
         reports.done = [shared, relay = std::move(relay)](Call& ended) {
             if (!shared->done) return;
             ended.core->run_on(shared->executor,
                                [shared, outcome = ended.take_outcome()] { shared->done(outcome); });
         };
-        if (shared->recorded)
+        if (shared->recorded) {
             reports.recorded = [shared](Call& call) {
                 call.core->run_on(shared->executor,
                                   [shared, id = call.recorded_id()] { shared->recorded(id); });
             };
+        }
+        // NOLINTEND(clang-analyzer-cplusplus.NewDeleteLeaks)
         return reports;
     }
     if (completion.recorded)
@@ -77,6 +92,29 @@ pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::
     };
     return reports;
 }
+
+// What an executor was given. It may keep it for longer than the runtime lives, or have kept it and thrown
+// all the same: it is run once.
+class HandedOver {
+public:
+    HandedOver(std::weak_ptr<Runtime::Core> core, std::function<void()> work)
+        : core_(std::move(core)), work_(std::move(work)) {}
+
+    void run() {
+        if (begun_.exchange(true)) return;
+        try {
+            work_();
+        } catch (...) {
+            if (const auto core = core_.lock()) core->counters.observer_faults.add();
+        }
+        work_ = nullptr;
+    }
+
+private:
+    const std::weak_ptr<Runtime::Core> core_;
+    std::function<void()> work_;
+    std::atomic<bool> begun_{false};
+};
 
 // What belongs to no call.
 class HostWork final : public pipeline::PoolTask {
@@ -119,7 +157,7 @@ private:
 }  // namespace
 
 Runtime::Core::Core(RuntimeOptions the_options, pipeline::Parts the_parts)
-    : options(std::move(the_options)),
+    : options(kept_to_limits(std::move(the_options))),
       parts(std::move(the_parts)),
       ids(*parts.clock, *parts.rng),
       owner(register_with(*parts.ledger)),
@@ -192,23 +230,17 @@ CallId Runtime::Core::start(pipeline::Request request, Completion completion, co
 }
 
 void Runtime::Core::run_on(const Executor& executor, std::function<void()> work) {
-    // It may keep the work for longer than the runtime lives.
-    auto counted = [weak = weak_from_this(), work = std::move(work)] {
-        try {
-            work();
-        } catch (...) {
-            if (const auto core = weak.lock()) core->counters.observer_faults.add();
-        }
-    };
+    const auto handed = std::make_shared<HandedOver>(weak_from_this(), std::move(work));
     try {
-        executor(counted);
+        executor([handed] { handed->run(); });
     } catch (...) {
         counters.observer_faults.add();
-        notify(std::move(counted));
+        notify([handed] { handed->run(); });
     }
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {
+    CALLGATE_MAY_BLOCK("waiting for a call");
     if (wait_on_io_thread(call)) return;
     pipeline::WorkerPool::Waiting waiting;
     for (;;) {
@@ -367,12 +399,41 @@ bool Runtime::Core::still_watches(const Observer& observer) const {
            std::ranges::any_of(*now, [&](const Watcher& one) { return one.observer.get() == &observer; });
 }
 
-// Every call that began is counted before it looks whether it came too late, and counted again when it has
-// ended: what is counted once is under way.
+// Every call that began is counted before it looks whether it came too late, and counted again when it was
+// refused for that or has ended: what is counted once is under way. Read in this order it is never too few.
 std::size_t Runtime::Core::under_way() const noexcept {
-    std::uint64_t ended = 0;
-    for (const auto& state : counters.ended) ended += state.get_ordered();
-    return static_cast<std::size_t>(counters.calls.get_ordered() - ended);
+    const std::size_t expected = expected_.load();
+    std::uint64_t over = 0;
+    for (const auto& state : counters.ended) over += state.get_ordered();
+    over += late_begun_.get_ordered();
+    over -= late_ended_.get_ordered();
+    return expected + static_cast<std::size_t>(counters.calls.get_ordered() - over);
+}
+
+bool Runtime::Core::refuse_late() noexcept {
+    late_begun_.add_ordered();
+    if (options.strict_audit || !late_recorded_.exchange(true)) return false;
+    late_unrecorded_.fetch_add(1);
+    return true;
+}
+
+void Runtime::Core::expected_came(std::size_t count) noexcept {
+    expected_.fetch_sub(count);
+    if (ending() == Ending::draining) ended_while_draining();
+}
+
+void Runtime::Core::record_late_refusals() {
+    const std::uint64_t count = late_unrecorded_.exchange(0);
+    if (count == 0) return;
+    const std::string detail =
+        fmt::format("{} more calls were refused, because the runtime was about to end.", count);
+    AuditFacts facts;
+    facts.at = clock().wall_now();
+    facts.type = "tool_call.refused";
+    facts.outcome = "failure";
+    facts.stage = "resolve";
+    facts.detail = detail;
+    pipeline::record_event(shared_from_this(), facts);
 }
 
 std::size_t Runtime::Core::drain(std::chrono::milliseconds at_most) {
@@ -385,7 +446,11 @@ std::size_t Runtime::Core::drain(std::chrono::milliseconds at_most) {
     // Once there is none there is none: what is counted after that comes too late, and is about to end.
     for (;;) {
         const std::size_t left = under_way();
-        if (left == 0 || std::chrono::steady_clock::now() >= until) return left;
+        if (left == 0 || std::chrono::steady_clock::now() >= until) {
+            lock.unlock();
+            record_late_refusals();
+            return left;
+        }
         (void)drained_.wait_until(lock, until);
     }
 }
@@ -400,6 +465,7 @@ void Runtime::Core::close() {
     parts.operator_server = nullptr;
     for (const auto& call : waiting_calls.all()) call->cancel();
     approval_watch->close();
+    record_late_refusals();
     wait_for_turns();
     const auto until = base::later(std::chrono::steady_clock::now(), options.shutdown_grace);
     pool.close(options.shutdown_grace);

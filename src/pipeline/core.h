@@ -188,6 +188,14 @@ public:
     std::size_t drain(std::chrono::milliseconds at_most);
     /// A call has ended, and somebody waits for the last of them.
     [[gnu::cold]] void ended_while_draining();
+    /// This call came too late for a runtime that drains: it is not waited for. True: the record has one
+    /// event for many of them, so that it does not fill with what is refused.
+    [[gnu::cold]] bool refuse_late() noexcept;
+    /// One of them has ended; before it is counted as ended.
+    void late_call_ended() noexcept { late_ended_.add_ordered(); }
+    /// So many calls of a batch that has begun are still to begin: they are waited for, too.
+    void expect_calls(std::size_t count) noexcept { expected_.fetch_add(count); }
+    void expected_came(std::size_t count) noexcept;
 
     /// Calls whose tools have open questions to their callers.
     std::atomic<std::size_t> suspended{0};
@@ -246,10 +254,16 @@ private:
     std::atomic<bool> log_wanted_{false};
 
     std::size_t under_way() const noexcept;
+    void record_late_refusals();
 
     std::atomic<Ending> ending_{Ending::no};
     base::Mutex drain_mutex_;
     base::CondVar drained_;
+    std::atomic<std::size_t> expected_{0};
+    pipeline::Counter late_begun_;
+    pipeline::Counter late_ended_;
+    std::atomic<bool> late_recorded_{false};         // the first has an event of its own
+    std::atomic<std::uint64_t> late_unrecorded_{0};  // those behind it
     static constexpr std::uint32_t kNoMoreTurns = 1u << 31;
     std::atomic<std::uint32_t> turns_expected_{0};
 

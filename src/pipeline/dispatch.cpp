@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/guard.h"
-#include "json/size.h"
 #include "pipeline/asking.h"
 #include "pipeline/attempt.h"
 #include "pipeline/call.h"
@@ -73,8 +72,11 @@ Error called_off_while_queued() {
             {{"reason", "queued"}}};
 }
 
-bool had_grace(const Call& call) {
-    return call.cold_if() != nullptr && call.cold_if()->grace_until.has_value();
+// Not whether the grace has begun: a tool may look at its signal, and answer, before the call itself gets to it.
+bool has_grace(const Call& call) {
+    const Context& context = *call.request.context;
+    return context.cancel_grace > std::chrono::milliseconds(0) &&
+           (call.cancel_wanted() || context.cancel.stop_requested());
 }
 
 // It was called off, and did nothing: that is what became of the call, whatever the tool calls it.
@@ -95,7 +97,7 @@ Step failed(Call& call, ToolFailure failure) {
             call.core->clock().wall_now() + *failure.retry_after));
         failure.error.details["retry_after_ms"] = failure.retry_after->count();
     }
-    if (failure.applied == Applied::no && had_grace(call)) obeyed(failure.error);
+    if (failure.applied == Applied::no && has_grace(call)) obeyed(failure.error);
     if (failure.content) call.cold().failed_with = std::move(failure.content);
     const ErrorCode code = failure.error.code;
     if (failure.applied == Applied::maybe && call.effectful()) {
@@ -176,16 +178,6 @@ std::shared_ptr<const ledger::StoredOutcome> stored_failure(const Call& call, co
     return failed(call, std::move(call.cold().last_failure));
 }
 
-// A failure stays one; what JSON cannot say of it is named instead of told as null.
-void leave_out_not_finite(Object& details) {
-    Value all(std::move(details));
-    const auto path = json::find_not_finite(all);
-    details = path ? Object{{"left_out", fmt::format("The details: their number at {} is NaN or infinite, "
-                                                     "which JSON cannot say.",
-                                                     *path)}}
-                   : std::move(all.get_object());
-}
-
 [[gnu::hot]] Step handle(Call& call, ToolReturn&& answer) {
     if (answer) [[likely]] {
         ToolResult& result = call.outcome.result;
@@ -200,7 +192,8 @@ void leave_out_not_finite(Object& details) {
         return Step::next;
     }
     call.cold().last_failure = std::move(answer.error());
-    leave_out_not_finite(call.cold().last_failure.error.details);
+    // A failure stays one, whatever its details are.
+    leave_out_unwritable(call.cold().last_failure.error.details);
     if (call.cold().last_failure.content) shape_failure(call, call.cold().last_failure);
     // A foreign number: sums with it must not leave the clock's range.
     constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);

@@ -49,6 +49,21 @@ TEST_F(CancelGrace, AToolThatDidNothingSaysSoAndItsKeyIsFree) {
     EXPECT_TRUE((*again)->ok());
 }
 
+// The tool's signal is up before the call has seen that it was called off.
+TEST_F(CancelGrace, AToolThatObeysSoonerThanItsCallDoesHasObeyed) {
+    node->tools().add_or_throw(schema_tool(ToolDefinition("quick", "", Object{{"type", "object"}}),
+                                           [this](const Object&, CallContext& context) -> ToolReturn {
+                                               stop.request_stop();
+                                               EXPECT_TRUE(context.cancel().stop_requested());
+                                               return tl::unexpected(ToolFailure::not_applied("I stopped."));
+                                           })
+                                   .run_inline());
+    const Outcome ended = node->call("quick", {}, patient(stop.get_token()));
+    EXPECT_EQ(ended.state(), State::cancelled);
+    EXPECT_EQ(ended.error()->code, ErrorCode::cancelled);
+    EXPECT_EQ(ended.error()->details.at("was"), "tool_error");
+}
+
 TEST_F(CancelGrace, ASuccessIsASuccess) {
     const Ended ended = node.start("pay", {}, patient(stop.get_token()));
     stop.request_stop();
@@ -202,6 +217,64 @@ TEST_WITH_EITHER_LEDGER(Draining, NothingIsResumedAnyMore) {
     must(node->approvals().approve(asked.approval_id(), "bob"));
     EXPECT_EQ(node->drain(0ms), 0u);
     EXPECT_EQ(reason_of(node->resume(asked.call_id(), context)), "draining");
+}
+
+TEST(Draining, DoesNotWaitForTheRecordOfWhatItRefuses) {
+    TestRuntime node({}, nullptr, nullptr, Answers::when_told);
+    EXPECT_EQ(node->drain(0ms), 0u);
+    auto refused = std::make_shared<std::optional<Outcome>>();
+    node->start(CallRequest("any"), {}, [refused](Outcome ended) { *refused = std::move(ended); });
+    EXPECT_FALSE(*refused) << "the ledger has not answered";
+    EXPECT_EQ(node->drain(0ms), 0u);
+    node.later->answer_soon();
+    node.calm();
+    EXPECT_EQ(reason_of(**refused), "draining");
+    EXPECT_EQ(node->drain(0ms), 0u);
+}
+
+TEST_WITH_EITHER_LEDGER(Draining, TheRecordSaysHowManyWereRefused) {
+    for (const bool strict : {false, true}) {
+        RuntimeOptions options;
+        options.strict_audit = strict;
+        TestRuntime node(options);
+        EXPECT_EQ(node->drain(0ms), 0u);
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(reason_of(node->call("any")), "draining");
+        EXPECT_EQ(node->drain(0ms), 0u);
+        node.calm();
+        std::size_t alone = 0;
+        std::vector<std::string> together;
+        for (const AuditEvent& event : must(node->audit())) {
+            if (event.stage == "settle") ++alone;
+            if (event.type == "tool_call.refused") together.emplace_back(event.detail);
+        }
+        EXPECT_EQ(alone, strict ? 4u : 1u);
+        ASSERT_EQ(together.size(), strict ? 0u : 1u);
+        if (!strict) {
+            EXPECT_EQ(together[0].substr(0, 7), "3 more ");
+        }
+    }
+}
+
+TEST_WITH_EITHER_LEDGER(Draining, ABatchThatHasBegunIsFinished) {
+    RuntimeOptions options;
+    options.batch_concurrency = 1;
+    TestRuntime node(options);
+    auto [slow, body] = deferred("slow");
+    node->tools().add_or_throw(slow.read_only());
+    std::vector<Outcome> outcomes;
+    node->start_batch({{"slow"}, {"slow"}, {"slow"}}, {},
+                      [&](std::vector<Outcome> ended) { outcomes = std::move(ended); });
+    node.calm();
+    EXPECT_EQ(node->drain(0ms), 3u);
+    for (std::size_t left = 3; left > 0; --left) {
+        EXPECT_EQ(node->drain(0ms), left);
+        body->take()->finish(ToolResult(Value(1)));
+        node.calm();
+    }
+    EXPECT_EQ(node->drain(0ms), 0u);
+    ASSERT_EQ(outcomes.size(), 3u);
+    for (const Outcome& one : outcomes) EXPECT_TRUE(one.ok()) << reason_of(one);
+    EXPECT_EQ(reason_of(node->call_batch({{"slow"}})[0]), "draining") << "but no other";
 }
 
 TEST_WITH_EITHER_LEDGER(Draining, WaitsForTheLastCall) {

@@ -228,6 +228,7 @@ TEST(FailureContent, ThatIsTooLargeIsCutAndSaysSo) {
     EXPECT_EQ(node->call("fits").blocks()[0].text.size(), 1'900u);
     const Outcome ended = node->call("large");
     EXPECT_THAT(views::mcp(ended), HasSubstr("[truncated, 30000 bytes total]"));
+    EXPECT_EQ(ended.content().as_string().size(), 2'000u);
     EXPECT_EQ(node->stats().counters.at("shape.cut"), 1u);
 }
 

@@ -59,6 +59,8 @@ Step previewed(Call& call) {
         Error(ErrorCode::approval_required,
               fmt::format("This call needs a person's approval: {}", call.cold().opened.approval.why),
               {{"approval_id", call.cold().opened.approval.id},
+               {"assurance_needed", to_string(call.cold().opened.approval.assurance_needed)},
+               {"approvals_needed", call.cold().opened.approval.approvals_needed},
                {"joined", call.cold().opened.joined},
                {"how_to_approve", call.cold().opened.approval.how_to_approve}}));
 }

@@ -47,12 +47,9 @@ class Recording final : public ledger::Waiter,
                         public PoolTask,
                         public std::enable_shared_from_this<Recording> {
 public:
-    Recording(std::shared_ptr<Runtime::Core> core, const HostEvent& event,
+    Recording(std::shared_ptr<Runtime::Core> core, const AuditEvent& event,
               std::function<void(Result<std::uint64_t>)> done, Executor executor)
-        : core_(std::move(core)),
-          event_(to_audit(*core_, event)),
-          done_(std::move(done)),
-          executor_(std::move(executor)) {}
+        : core_(std::move(core)), event_(event), done_(std::move(done)), executor_(std::move(executor)) {}
 
     void begin() {
         as_turn_ = core_->expect_turn();  // the runtime does not go before the ledger has answered
@@ -107,7 +104,11 @@ void record_host_event(const std::shared_ptr<Runtime::Core>& core, HostEvent eve
     for (std::string* text : {&event.tenant, &event.principal, &event.trace_id, &event.run_id, &event.task_id,
                               &event.step_id, &event.tool, &event.detail})
         cut(*text);
-    std::make_shared<Recording>(core, event, std::move(done), std::move(executor))->begin();
+    std::make_shared<Recording>(core, to_audit(*core, event), std::move(done), std::move(executor))->begin();
+}
+
+void record_event(const std::shared_ptr<Runtime::Core>& core, const AuditFacts& facts) {
+    std::make_shared<Recording>(core, AuditEvent(facts), nullptr, nullptr)->begin();
 }
 
 }  // namespace callgate::pipeline

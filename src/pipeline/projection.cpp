@@ -467,6 +467,8 @@ void project_rest_of_stream(Call& call) {
 
 void project_end(Call& call) {
     const OutcomeData& outcome = call.outcome;
+    if (call.came_too_late) [[unlikely]]
+        call.core->late_call_ended();
     call.core->counters.ended[static_cast<std::size_t>(outcome.state)].add_ordered();
     if (call.core->ending() == Runtime::Core::Ending::draining) [[unlikely]]
         call.core->ended_while_draining();

@@ -175,7 +175,7 @@ private:
         probes_.pop_front();
         Reconciliation answer = probe->wait();
         const Reconciliation::Verdict verdict = answer.verdict;
-        if (!conclude(*probe, std::move(answer))) {
+        if (!conclude(*probe, answer)) {
             ++report_.unrecorded;
             return;
         }
@@ -186,7 +186,7 @@ private:
         }
     }
 
-    bool conclude(const Probe& probe, Reconciliation answer) {
+    bool conclude(const Probe& probe, const Reconciliation& answer) {
         const ledger::CallRow& row = probe.row();
         ledger::ConcludeRequest request;
         request.call_id = row.call_id;
@@ -196,9 +196,12 @@ private:
         if (answer.verdict == Reconciliation::Verdict::applied) {
             found = "Its probe found that it took effect.";
             auto stored = stored_for(row);
-            stored->succeeded = true;
-            stored->state = State::succeeded;
-            stored->result = without_parsed(answer.result);
+            stored->error = unwritable(answer.result, row.key.tool);
+            if (!stored->error) {
+                stored->succeeded = true;
+                stored->state = State::succeeded;
+                stored->result = without_parsed(answer.result);
+            }
             request.outcome = std::move(stored);
         } else if (answer.verdict == Reconciliation::Verdict::not_applied) {
             found = "Its probe found that it had no effect.";

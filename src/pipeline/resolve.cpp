@@ -109,12 +109,14 @@ Step become_the_approved(Call& call, Approval approval) {
                              {{"timeout_ms", call.timeout.count()}, {"reason", "before_dispatch"}}));
 }
 
-// The runtime ends, or drains, and then only the tools of calls under way may make more.
+// The runtime ends, or drains, and then only the tools of calls under way and batches that have begun may
+// make more.
 [[gnu::hot]] bool comes_too_late(const Call& call) {
     const auto ending = call.core->ending();
     if (ending == Runtime::Core::Ending::no) [[likely]]
         return false;
     if (ending == Runtime::Core::Ending::closing) return true;
+    if (call.request.taken) return false;
     return call.outcome.parent_call_id == CallId{} || call.request.origin->parent_has_ended;
 }
 
@@ -139,6 +141,8 @@ Step become_the_approved(Call& call, Approval approval) {
     if (call.core->closing())
         return call.refuse(Error(ErrorCode::cancelled, "The runtime is ending and takes no more calls."));
     call.core->counters.resolve.draining.add();
+    call.came_too_late = true;
+    call.refused_with_others = call.core->refuse_late();
     return call.refuse(Error(ErrorCode::unavailable,
                              "The runtime is about to end: it finishes the calls it has and takes no more.",
                              {{"reason", "draining"}}));

@@ -169,6 +169,14 @@ std::string Runtime::start_direct(const Tool& tool, CallRequest request, Context
     return text_of(core_->start(std::move(direct), std::move(completion), also));
 }
 
+std::string Runtime::start_direct(std::shared_ptr<const ToolEntry> tool, CallRequest request, Context context,
+                                  Completion completion, const std::stop_token& also) {
+    Request direct = make_request(std::move(request), std::move(context));
+    direct.tool = tool->name();
+    direct.from().direct = std::move(tool);
+    return text_of(core_->start(std::move(direct), std::move(completion), also));
+}
+
 std::string Runtime::start_resume(std::string_view call_id, Context context, Completion completion,
                                   const std::stop_token& also) {
     return text_of(core_->start(resumption(call_id, std::move(context)), std::move(completion), also));
@@ -253,6 +261,10 @@ void Runtime::observe(std::shared_ptr<Observer> observer) {
 
 bool Runtime::unobserve(const std::shared_ptr<Observer>& observer) {
     return observer != nullptr && core_->unobserve(*observer);
+}
+
+std::array<std::uint8_t, 32> Runtime::keyed_digest(std::string_view purpose, std::string_view text) const {
+    return core_->ledger().keyed_digest(purpose, text);
 }
 
 RuntimeStats Runtime::stats() const {

@@ -172,8 +172,8 @@ ledger::Io settle_claim(Call& call) {
     if (!outcome.arguments) outcome.arguments = call.arguments_as_they_came();
     if (call.cold_if() != nullptr) release_holds(call, call.cold());
 
-    call.phase = SettlePhase::recorded;
-    if (call.terminal_recorded) return Step::next;
+    call.phase = call.refused_with_others ? SettlePhase::done : SettlePhase::recorded;
+    if (call.terminal_recorded || call.refused_with_others) return Step::next;
     if (call.has_left()) [[unlikely]]
         return finish_after_leaving(call);
     if (call.has_claim) return call.await_reply(settle_claim(call), Awaited::end);
@@ -263,12 +263,19 @@ bool new_key_is_safe(const Call& call) {
     return call.shown_not_applied;
 }
 
+// Of a call without a claim, which would have said so when it had it: what has run, and what a person is
+// asked about. A refusal leaves an event, and a replayed call another's record.
+bool goes_on_record_with_its_end(const Call& call) {
+    if (call.terminal_recorded) return true;
+    return call.terminal && (call.entered || call.outcome.state == State::needs_approval);
+}
+
 Step publish(Call& call) {
     call.outcome.safe_new_key = new_key_is_safe(call);
     if (!call.has_left()) [[likely]] {
         project_claim_events(call, call.settled.first_event);
         if (call.terminal) project_audit(call, *call.terminal);
-        if (call.terminal || call.terminal_recorded) call.on_the_record();
+        if (goes_on_record_with_its_end(call)) call.on_the_record();
     }
     note_health(call);
     note_loop(call);

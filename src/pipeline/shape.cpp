@@ -1,10 +1,13 @@
 #include "pipeline/shape.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <callgate/views.h>
 
 #include "base/guard.h"
+#include "base/thread_role.h"
 #include "json/size.h"
 #include "pipeline/call.h"
 #include "tool/action_hooks.h"
@@ -12,6 +15,19 @@
 
 namespace callgate::pipeline {
 namespace {
+
+// A result so large that sealing it would take long, on a thread that serves sockets.
+bool holds_up_a_loop(const Call& call) {
+    if (!base::must_not_block()) return false;
+    const ToolResult& result = call.outcome.result;
+    std::size_t bytes = result.raw.size() + json::text_size_up_to(result.value, base::kMostOnALoop);
+    for (const Block& block : result.blocks) {
+        bytes +=
+            block.text.size() + block.data.size() + json::text_size_up_to(block.json, base::kMostOnALoop);
+    }
+    if (result.structured) bytes += json::text_size_up_to(*result.structured, base::kMostOnALoop);
+    return bytes >= base::kMostOnALoop;
+}
 
 // The tool ran, so this is a definite end; only its answer is no use.
 Step output_invalid(Call& call, std::string message, Object details) {
@@ -40,7 +56,7 @@ Step check_schema(Call& call) {
                           {{"reason", "schema"}});
 }
 
-// Anything but a number that is not finite, or what may hold one, can be written.
+// Anything but a number that is not finite, and what may hold one or others like it, can be written.
 bool is_plain(const ToolResult& result) {
     return result.blocks.empty() && !result.structured && !result.value.is_structured() &&
            !result.value.is_double() && result.extra.empty();
@@ -83,15 +99,22 @@ void mask(Object& object, const redact::Redactor& redactor) {
     object = std::move(whole.get_object());
 }
 
+bool is_scalar(const ToolResult& result) {
+    return (result.value.is_number() || result.value.is_bool()) && result.raw.empty() &&
+           result.blocks.empty() && !result.structured && result.extra.empty();
+}
+
 // False: it fits.
 bool cut_to_limit(const Call& call, ToolResult& result) {
-    if ((result.value.is_number() || result.value.is_bool()) && result.raw.empty()) return false;
+    if (is_scalar(result)) return false;
     const std::size_t limit = call.core->options.max_result_bytes;
     if (size_of(result, limit) <= limit) return false;
     call.core->counters.shape.cut.add();
     OutcomeData whole;
     whole.result = std::move(result);
-    result = ToolResult(views::model(Outcome(std::move(whole)).content()));
+    views::Limits limits;
+    limits.model_bytes = std::min(limits.model_bytes, limit);
+    result = ToolResult(views::model(Outcome(std::move(whole)).content(), limits));
     return true;
 }
 
@@ -99,13 +122,18 @@ bool cut_to_limit(const Call& call, ToolResult& result) {
 
 std::optional<Error> unwritable(const ToolResult& result, std::string_view tool) {
     const auto judge = [tool](const Value& value, std::string_view part) -> std::optional<Error> {
-        const auto path = json::find_not_finite(value);
-        if (!path) return std::nullopt;
+        auto fault = json::find_unwritable(value);
+        if (!fault) return std::nullopt;
+        Object details{{"reason", fault->reason()}, {"part", part}};
+        if (fault->too_deep) {
+            details["limit"] = json::kDeepestKept;
+        } else {
+            details["path"] = fault->path;
+            fault->path.insert(0, part);
+        }
         return Error(ErrorCode::output_invalid,
-                     fmt::format("The tool {} ran, but its answer has a number at {}{} that is NaN or "
-                                 "infinite, which JSON cannot say.",
-                                 tool, part, *path),
-                     {{"reason", "not_finite"}, {"part", part}, {"path", *path}});
+                     fmt::format("The tool {} ran, but its answer has {}.", tool, fault->what()),
+                     std::move(details));
     };
     const auto judge_all = [&](const Object& extra, std::string_view part) -> std::optional<Error> {
         for (const auto& member : extra) {
@@ -124,6 +152,14 @@ std::optional<Error> unwritable(const ToolResult& result, std::string_view tool)
         if (auto fault = judge_all(result.blocks[i].extra, fmt::format("blocks/{}/extra", i))) return fault;
     }
     return judge_all(result.extra, "extra");
+}
+
+void leave_out_unwritable(Object& details) {
+    if (details.empty()) return;
+    Value all(std::move(details));
+    const auto fault = json::find_unwritable(all);
+    details = fault ? Object{{"left_out", fmt::format("The details: they have {}.", fault->what())}}
+                    : std::move(all.get_object());
 }
 
 void shape_failure(const Call& call, ToolFailure& failure) {
@@ -173,8 +209,8 @@ void mask(Error& error, const redact::Redactor& redactor) {
 }
 
 Step shape(Call& call) {
-    if (call.tool->hooks() != nullptr) [[unlikely]] {
-        if (const auto step = call.hooks_elsewhere()) return *step;
+    if (call.tool->hooks() != nullptr || holds_up_a_loop(call)) [[unlikely]] {
+        if (const auto step = call.go_elsewhere()) return *step;
     }
     if (const Step step = check_json(call); step != Step::next) return step;
     if (const Step step = check_schema(call); step != Step::next) return step;
@@ -182,6 +218,7 @@ Step shape(Call& call) {
         auto changed = after_output(hooks, std::move(call.outcome.result));
         if (!changed) {
             call.outcome.result = {};
+            leave_out_unwritable(changed.error().details);
             return output_invalid(call, changed.error().message, changed.error().details);
         }
         call.outcome.result = std::move(*changed);

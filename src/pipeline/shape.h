@@ -34,9 +34,12 @@ void shape_failure(const Call& call, ToolFailure& failure);
 enum class Of : std::uint8_t { success, failure };
 bool finish_result(const Call& call, ToolResult& result, Of what = Of::success);
 
-/// Why this is no answer that can be written as JSON, if it is not: output_invalid {reason: not_finite, part,
-/// path}.
+/// Why this is no answer that can be written as JSON and read again, if it is not: output_invalid {reason:
+/// not_finite, part, path} or {reason: too_deep, part, limit}.
 std::optional<Error> unwritable(const ToolResult& result, std::string_view tool);
+
+/// The details of a failure that are no such JSON are named instead of kept.
+void leave_out_unwritable(Object& details);
 
 /// Secrets out, by value, wherever a tool may have put them.
 void mask(ToolResult& result, const redact::Redactor& redactor);

@@ -127,6 +127,7 @@ void settle_late(const std::shared_ptr<Call>& call, std::uint32_t attempt, ToolR
             case Applied::maybe: return;  // it knows no more than we do
         }
         ToolFailure& failure = answer.error();
+        leave_out_unwritable(failure.error.details);
         if (failure.content) shape_failure(*call, failure);
         if (failure.content) stored->result = without_parsed(*failure.content);
         stored->state = State::failed;

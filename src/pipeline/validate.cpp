@@ -4,6 +4,7 @@
 #include <boost/json/monotonic_resource.hpp>
 
 #include "base/guard.h"
+#include "base/thread_role.h"
 #include "base/utf8.h"
 #include "json/size.h"
 #include "pipeline/call.h"
@@ -54,6 +55,17 @@ Step not_finite(Call& call, const std::string& path) {
                              fmt::format("The argument at {} is NaN or infinite, which JSON cannot say.",
                                          path.empty() ? "the root" : path),
                              {{"reason", "not_finite"}, {"path", path}}));
+}
+
+// Of a hook's own making: what came from outside was held to argument_limits.
+[[gnu::cold]] Step too_deep(Call& call) {
+    call.core->counters.validate.invalid.add();
+    return call.refuse(Error(
+        ErrorCode::invalid_arguments,
+        fmt::format("The tool's hooks made arguments that are nested more than {} levels deep, which nobody "
+                    "could read again.",
+                    json::kDeepestKept),
+        {{"reason", "too_deep"}, {"limit", json::kDeepestKept}}));
 }
 
 // Absent members become the schema's defaults. False: that made more of them than arguments may be.
@@ -121,10 +133,19 @@ Step judge(Call& call, Value value, schema::Scratch& scratch) {
         auto changed = after_validate(hooks, std::move(value.get_object()));
         if (!changed) return call.refuse(std::move(changed.error()));
         value = std::move(*changed);
-        if (const auto path = json::find_not_finite(value)) return not_finite(call, *path);
+        if (const auto fault = json::find_unwritable(value))
+            return fault->too_deep ? too_deep(call) : not_finite(call, fault->path);
     }
     accept(call, std::move(value));
     return Step::next;
+}
+
+// Arguments that would take long to judge, on a thread that serves sockets.
+bool holds_up_a_loop(Args& arguments) {
+    if (!base::must_not_block()) return false;
+    if (const auto text = arguments.text()) return text->size() >= base::kMostOnALoop;
+    const Value* value = arguments.value();
+    return value != nullptr && json::text_size_up_to(*value, base::kMostOnALoop) >= base::kMostOnALoop;
 }
 
 // What a person agreed to is what runs: the hooks have had their say when it was asked for, and nothing is
@@ -170,8 +191,8 @@ Step judge_approved(Call& call, const Value& value, schema::Scratch& scratch) {
 }  // namespace
 
 Step validate(Call& call) {
-    if (call.tool->hooks() != nullptr) [[unlikely]] {
-        if (const auto step = call.hooks_elsewhere()) return *step;
+    if (call.tool->hooks() != nullptr || holds_up_a_loop(call.request.arguments)) [[unlikely]] {
+        if (const auto step = call.go_elsewhere()) return *step;
     }
     schema::Scratch& scratch = call.workspace().scratch;
     Args& args = call.request.arguments;

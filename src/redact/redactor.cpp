@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -45,9 +46,14 @@ bool Redactor::masks_number(const Value& value) const {
     if (!secrets_ || !secrets_->some_are_digits()) {
         return false;
     }
-    std::array<char, 24> digits;
+    std::array<char, 32> digits;
     std::to_chars_result written{};
-    if (const auto* i = value.if_int64()) {
+    if (const auto* d = value.if_double()) {
+        // As whole numbers are written; what has more digits than a double knows is no secret's.
+        constexpr double kMost = 1e25;
+        if (!(std::abs(*d) < kMost) || std::trunc(*d) != *d) return false;
+        written = std::to_chars(digits.data(), digits.data() + digits.size(), *d, std::chars_format::fixed);
+    } else if (const auto* i = value.if_int64()) {
         written = std::to_chars(digits.data(), digits.data() + digits.size(), *i);
     } else if (const auto* u = value.if_uint64()) {
         written = std::to_chars(digits.data(), digits.data() + digits.size(), *u);

@@ -112,6 +112,8 @@ TEST(Redactor, MasksANumberThatIsASecret) {
     const Redactor redactor(index_of({"12345678"}));
     EXPECT_EQ(redacted(redactor, boost::json::parse(R"([12345678,1234567,-12345678,18446744073709551615])")),
               R"(["[REDACTED]",1234567,"[REDACTED]",18446744073709551615])");
+    EXPECT_EQ(redacted(redactor, Array{12345678.0, 9.12345678e11, 1234567.5, 1e300}),
+              R"(["[REDACTED]","[REDACTED]",1.2345675E6,1E300])");
 }
 
 TEST(Redactor, MasksFreeTextAndSaysWhetherItWould) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/thread_role.h"
 #include "base/try.h"
 #include "schema/coerce.h"
 #include "schema/compiler.h"
@@ -18,6 +19,7 @@ Scratch::Scratch(Scratch&&) noexcept = default;
 Scratch& Scratch::operator=(Scratch&&) noexcept = default;
 
 Result<Schema> Schema::compile(const Value& document, const CompileOptions& options) {
+    CALLGATE_MAY_BLOCK("compiling a schema");
     CALLGATE_TRY_ASSIGN(auto program, compile_program(document, options));
     return Schema(std::move(program));
 }

@@ -12,6 +12,7 @@
 
 #include <callgate/json.h>
 
+#include "base/thread_role.h"
 #include "base/try.h"
 #include "base/utf8.h"
 #include "os/system_error.h"
@@ -105,6 +106,7 @@ Result<LockedBytes> ExecHelper::ask(std::string_view connector, std::string_view
 }
 
 Result<LockedBytes> ExecHelper::run(const Name& name) {
+    CALLGATE_MAY_BLOCK("asking a secret's helper");
     const auto until = Steady::now() + options_.timeout;
     const std::string& connector = name.first;
     const std::string& key = name.second;

@@ -76,7 +76,7 @@ std::string taken(Object& from, std::string_view name) {
     const Value* const value = from.if_contains(name);
     if (value == nullptr || !value->is_string()) return {};
     std::string text(value->get_string());
-    from.erase(name);
+    from.stable_erase(from.find(name));
     return text;
 }
 
@@ -85,7 +85,7 @@ std::string taken_bytes(Object& from, std::string_view name) {
     if (value == nullptr || !value->is_string()) return {};
     auto bytes = base::base64_decode(value->get_string());
     if (!bytes) return {};
-    from.erase(name);
+    from.stable_erase(from.find(name));
     return std::move(*bytes);
 }
 
@@ -97,7 +97,7 @@ void take_resource(Block& block, Object& rest) {
     block.mime_type = taken(*inner, "mimeType");
     block.text = taken(*inner, "text");
     block.data = taken_bytes(*inner, "blob");
-    if (inner->empty()) rest.erase("resource");
+    if (inner->empty()) rest.stable_erase(rest.find("resource"));
 }
 
 // As far as it goes: whether it says the same is for others to find out.

@@ -204,7 +204,9 @@ private:
         constexpr std::array<std::string_view, 5> kOwn{"name", "title", "description", "annotations", "type"};
         return layout_.has_title && std::ranges::find(kOwn, member) == kOwn.end() &&
                std::ranges::none_of(form_layouts(), [&](const FormLayout& form) {
-                   return member == form.wrapper || member == form.input || member == form.output;
+                   // Some have no wrapper, or no output, and "" is a name like any other.
+                   return !member.empty() &&
+                          (member == form.wrapper || member == form.input || member == form.output);
                });
     }
 

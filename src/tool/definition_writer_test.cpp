@@ -272,6 +272,16 @@ TEST(DefinitionWriter, WhatStandsBesideIsWrittenWhereThereIsAPlace) {
     EXPECT_FALSE(tool.to_json().get_object().contains("icons")) << "no model is shown them";
 }
 
+TEST(DefinitionWriter, AMemberWithoutANameIsOneLikeAnyOther) {
+    ToolDefinition tool = read_tool(R"({"type":"object"})");
+    tool.extra = {{"", 1}};
+    for (const DefinitionForm form : {DefinitionForm::mcp, DefinitionForm::bare}) {
+        const auto written = write_definition(tool, form);
+        EXPECT_THAT(json::write(written->document), HasSubstr(R"(,"":1})"));
+        EXPECT_TRUE(written->notes.empty());
+    }
+}
+
 TEST(DefinitionWriter, NothingBesideTakesThePlaceOfTheDefinitionsOwn) {
     ToolDefinition tool = read_tool(R"({"type":"object"})");
     tool.extra = {{"name", "other"}, {"outputSchema", true}, {"toolSpec", 1}, {"input_schema", 2}};

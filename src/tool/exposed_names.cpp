@@ -50,6 +50,14 @@ std::vector<std::string> seen_as(std::string_view canonical) {
     return texts;
 }
 
+// And its server alone, whose tools are taken for those of one that looks the same.
+std::vector<std::string> looks_of(std::string_view canonical) {
+    std::vector<std::string> texts = seen_as(canonical);
+    const NameParts parts = split_name(canonical);
+    if (!parts.server.empty()) texts.push_back(fmt::format("{}/", parts.server));
+    return texts;
+}
+
 tl::unexpected<Error> refuse(std::string_view reason, std::string_view canonical, std::string_view other,
                              std::string message) {
     return fail(ErrorCode::config_error, std::move(message),
@@ -144,7 +152,7 @@ Result<void> ExposedNames::check(std::string_view canonical) const {
 }
 
 Result<void> ExposedNames::check_looks(std::string_view canonical) const {
-    for (const std::string& text : seen_as(canonical)) {
+    for (const std::string& text : looks_of(canonical)) {
         const auto at = looks_.find(base::look_of(text));
         if (at == looks_.end()) continue;
         const Look& look = at->second;
@@ -152,9 +160,10 @@ Result<void> ExposedNames::check_looks(std::string_view canonical) const {
         if (twin == nullptr && look.ascii != nullptr && !base::is_ascii(text)) twin = look.ascii;
         if (twin == nullptr) continue;
         return refuse("look_alike", canonical, *twin,
-                      fmt::format("Tool \"{}\" cannot be registered: its name looks like that of the tool "
+                      fmt::format("Tool \"{}\" cannot be registered: {} looks like that of the tool "
                                   "\"{}\" and is written otherwise. Use a name that nobody takes for it.",
-                                  shown_name(canonical), shown_name(*twin)));
+                                  shown_name(canonical), text.ends_with('/') ? "its server" : "its name",
+                                  shown_name(*twin)));
     }
     return {};
 }
@@ -178,7 +187,7 @@ void ExposedNames::insert(std::string_view canonical) {
 }
 
 void ExposedNames::note_looks(Canonical canonical) {
-    for (const std::string& text : seen_as(*canonical)) {
+    for (const std::string& text : looks_of(*canonical)) {
         Look& look = looks_[base::look_of(text)];
         if (base::is_ascii(text)) {
             if (look.ascii == nullptr) look.ascii = canonical;
@@ -212,7 +221,7 @@ void ExposedNames::retire(Names::iterator at) {
 
 void ExposedNames::forget(Names::iterator at) {
     const Canonical name = &at->first;
-    for (const std::string& text : seen_as(*name)) {
+    for (const std::string& text : looks_of(*name)) {
         const auto found = looks_.find(base::look_of(text));
         if (found == looks_.end()) continue;
         Look& look = found->second;
@@ -287,7 +296,14 @@ std::optional<std::string_view> ExposedNames::find(std::string_view name) const 
 }
 
 std::optional<std::string_view> ExposedNames::find(std::string_view name, const NameRules& rules) const {
-    if (const auto found = find(name)) return found;
+    if (const auto own = live(name)) return *own;
+    // A name that is fitted to the rules is nobody's plain or qualified one: who registers it so gains
+    // nothing by it, and takes it from nobody.
+    if (const auto fitted = fitted_to(name, rules)) return fitted;
+    return find(name);
+}
+
+std::optional<std::string_view> ExposedNames::fitted_to(std::string_view name, const NameRules& rules) const {
     const auto tag = tag_in(name, rules);
     if (!tag) return std::nullopt;
     const auto at = tags_.find(*tag);

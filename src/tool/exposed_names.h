@@ -113,6 +113,7 @@ private:
     void forget(Names::iterator at);
     void note_looks(Canonical canonical);
     Canonical live(std::string_view canonical) const;
+    std::optional<std::string_view> fitted_to(std::string_view name, const NameRules& rules) const;
     Canonical live_in(const NameParts& parts) const;
     Canonical qualified(std::string_view name) const;
     Canonical plain_owner(const Known& known) const;

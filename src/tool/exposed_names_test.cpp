@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/must.h"
 #include "base/utf8.h"
 
 namespace callgate {
@@ -167,6 +168,16 @@ TEST(ExposedNames, LookAlikesAreRefusedAndBothAreNamed) {
     put(names, {"cafe", "files/Read", "files/reads"});
 }
 
+TEST(ExposedNames, ServersThatLookAlikeAreRefusedWhateverTheirToolsAreCalled) {
+    ExposedNames names;
+    put(names, {"github/read", "github/write", "\u0456deas/list", "\u0456deas/read"});
+    const auto refused = names.add("g\u0456thub/pay");
+    EXPECT_EQ(refusal_of(refused), "look_alike");
+    EXPECT_THAT(refused.error().message, HasSubstr("its server looks like that of"));
+    EXPECT_EQ(refusal_of(names.add("ideas/pay")), "look_alike");
+    put(names, {"github", "GitHub/read"});
+}
+
 TEST(ExposedNames, ATwinThatCameFirstIsRefusedNoLess) {
     ExposedNames names;
     put(names, {"files/r\u0435ad"});
@@ -246,6 +257,24 @@ TEST(ExposedNames, NobodyTakesASuffixedName) {
     EXPECT_EQ(meaning_of(names, plain), "gr\u00F6/\u00DFe");
     EXPECT_EQ(meaning_of(names, names.shown(squatter)), squatter);
     EXPECT_EQ(meaning_of(names, names.shown(squatter, rules).value()), squatter);
+}
+
+TEST(ExposedNames, NobodyTakesANameThatIsFittedToNarrowRules) {
+    NameRules rules;
+    rules.characters = "abcdefghijklmnopqrstuvwxyz";
+    rules.max_bytes = 40;
+    for (const char* const server : {"evil/", "evil/sub_"}) {
+        ExposedNames names;
+        put(names, {"files/READ"});
+        const std::string fitted = must(names.shown("files/READ", rules));
+        const std::string thief = server + fitted;
+        put(names, {thief});
+        EXPECT_EQ(must(names.shown("files/READ", rules)), fitted);
+        EXPECT_EQ(names.find(fitted, rules), "files/READ");
+        const std::string other = must(names.shown(thief, rules));
+        EXPECT_NE(other, fitted);
+        EXPECT_EQ(names.find(other, rules), thief);
+    }
 }
 
 TEST(ExposedNames, NamesThatHaveGoneAreRememberedUpToALimit) {
@@ -361,18 +390,25 @@ RC_GTEST_PROP(ExposedNames, EveryShownNameMapsBackWhateverTheCharactersAndTheLen
                                        rc::gen::just(name_rules(DefinitionForm::openai).characters));
     rules.max_bytes = *rc::gen::inRange<std::size_t>(0, 200);
     rules.first = *rc::gen::oneOf(rc::gen::just(std::string()), rc::gen::just(rules.characters.substr(0, 2)));
-    std::set<std::string> all;
-    for (const std::string& canonical : here) {
-        const auto shown = names.shown(canonical, rules);
-        if (!shown) {
-            RC_ASSERT(shown.error().details.at("reason") == "name_rules_too_narrow");
-            continue;
+    const auto look_at_all = [&] {
+        std::set<std::string> all;
+        for (const std::string& canonical : here) {
+            const auto shown = names.shown(canonical, rules);
+            if (!shown) {
+                RC_ASSERT(shown.error().details.at("reason") == "name_rules_too_narrow");
+                continue;
+            }
+            RC_ASSERT(fits(*shown, rules));
+            RC_ASSERT(names.find(*shown, rules) == canonical);
+            RC_ASSERT(names.shown(canonical, rules).value() == *shown);
+            RC_ASSERT(all.insert(*shown).second);
         }
-        RC_ASSERT(fits(*shown, rules));
-        RC_ASSERT(names.find(*shown, rules) == canonical);
-        RC_ASSERT(names.shown(canonical, rules).value() == *shown);
-        RC_ASSERT(all.insert(*shown).second);
+        return all;
+    };
+    for (const std::string& shown : look_at_all()) {
+        if (names.add("thief/" + shown)) here.insert("thief/" + shown);
     }
+    look_at_all();
 }
 
 }  // namespace

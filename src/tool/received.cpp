@@ -1,6 +1,5 @@
 #include "tool/received.h"
 
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -16,19 +15,13 @@ namespace {
 
 constexpr std::size_t kMaxMessage = 4'096;
 
-// It was held to its limits when it came in.
-json::ParseLimits any_size() {
-    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-    return {kAny, 1'000, kAny};
-}
-
 struct McpResult {
     ToolResult result;
     bool is_error = false;
     bool has_content = false;  ///< it should; not all have
 };
 
-tl::unexpected<Error> not_a_result(std::string what) {
+tl::unexpected<Error> not_a_result(const std::string& what) {
     return fail(ErrorCode::output_invalid, "What the tool answered is no result of a tool: " + what,
                 {{"reason", "not_a_result"}});
 }
@@ -95,10 +88,10 @@ bool is_value_alone(const ToolResult& result) noexcept {
 RawIs raw_says(const ToolResult& result, bool failed) {
     if (result.raw.empty()) return RawIs::other;
     if (is_value_alone(result)) {
-        const auto value = json::parse(result.raw, any_size());
+        const auto value = json::parse(result.raw, json::any_size());
         return value && *value == result.value ? RawIs::value : RawIs::other;
     }
-    const auto read = read_text(result.raw, any_size());
+    const auto read = read_text(result.raw, json::any_size());
     const bool says_it = read && read->has_content && read->is_error == failed && same(read->result, result);
     return says_it ? RawIs::mcp_result : RawIs::other;
 }
@@ -115,11 +108,11 @@ std::optional<ToolResult> with_parsed(const ToolResult& kept) {
     if (kept.raw_is == RawIs::other) return kept;
     ToolResult result;
     if (kept.raw_is == RawIs::value) {
-        auto value = json::parse(kept.raw, any_size());
+        auto value = json::parse(kept.raw, json::any_size());
         if (!value) return std::nullopt;
         result.value = std::move(*value);
     } else {
-        auto read = read_text(kept.raw, any_size());
+        auto read = read_text(kept.raw, json::any_size());
         if (!read) return std::nullopt;
         result = std::move(read->result);
     }

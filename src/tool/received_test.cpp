@@ -32,7 +32,10 @@ TEST(BlocksOfMcp, KeepWhatTheirItemsHaveBeside) {
         EXPECT_NE(block.kind, BlockKind::custom) << item;
         EXPECT_EQ(to_mcp(block), json_of(item)) << item;
     }
-    EXPECT_EQ(Block::of_mcp(json_of(kItems[5])).extra.at("size"), 7);
+    const Block link = Block::of_mcp(json_of(kItems[5]));
+    EXPECT_EQ(json::write(Value(link.extra)),
+              R"({"title":"A","description":"d","size":7,"icons":[{"src":"x"}]})")
+        << "in their own order";
 }
 
 TEST(BlocksOfMcp, WhatNoOtherKindSaysInTheSameWayIsCustom) {

@@ -46,8 +46,12 @@ void LineReader::end_line(std::string_view last, const Take& take) {
 }
 
 void append_line(std::string& out, std::string_view json) {
-    out.reserve(out.size() + json.size() + 1);
-    std::ranges::remove_copy_if(json, std::back_inserter(out), [](char c) { return c == '\n' || c == '\r'; });
+    if (json.find('\n') == std::string_view::npos && json.find('\r') == std::string_view::npos) {
+        out += json;
+    } else {
+        std::ranges::remove_copy_if(json, std::back_inserter(out),
+                                    [](char c) { return c == '\n' || c == '\r'; });
+    }
     out += '\n';
 }
 

@@ -41,6 +41,13 @@ TEST(LineReader, ALineThatIsTooLongIsReportedOnceAndTheNextIsRead) {
     }
 }
 
+TEST(LineWriter, TextWithLineEndsInItStaysOneLine) {
+    std::string out = "1\n";
+    append_line(out, "{\n\"a\":\r\n1}");
+    append_line(out, "{}\r");
+    EXPECT_EQ(out, "1\n{\"a\":1}\n{}\n");
+}
+
 RC_GTEST_PROP(LineReader, ReadsWhatWasWrittenHoweverItIsCut, ()) {
     const auto texts = *rc::gen::container<std::vector<std::string>>(
         rc::gen::container<std::string>(rc::gen::inRange(' ', '~')));

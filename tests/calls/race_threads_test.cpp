@@ -120,6 +120,9 @@ public:
     }
     Result<std::vector<AuditEvent>> audit(std::string_view trace) override { return inner_.audit(trace); }
     std::uint64_t audit_count() override { return inner_.audit_count(); }
+    base::Sha256Digest keyed_digest(std::string_view purpose, std::string_view text) override {
+        return inner_.keyed_digest(purpose, text);
+    }
     Result<std::vector<ledger::CallRow>> in_doubt() override { return inner_.in_doubt(); }
     ledger::Io adopt(ledger::AdoptRequest request, ledger::AdoptReply& reply,
                      ledger::Waiter& waiter) override {

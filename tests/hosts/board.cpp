@@ -135,6 +135,16 @@ void Board::heard_terminal(const CallId& call) {
     ++heard_[call].audit_ends;
 }
 
+void Board::heard_refused(std::size_t calls) {
+    const std::lock_guard lock(mutex_);
+    refused_together_ += calls;
+}
+
+std::size_t Board::refused_together() const {
+    const std::lock_guard lock(mutex_);
+    return refused_together_;
+}
+
 void Board::throws() {
     const std::lock_guard lock(mutex_);
     ++thrown_;

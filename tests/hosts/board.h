@@ -85,6 +85,9 @@ public:
     void heard_start(const CallId& call);
     void heard_end(const CallId& call, State state);
     void heard_terminal(const CallId& call);
+    /// Calls that were refused and are recorded together, as a number.
+    void heard_refused(std::size_t calls);
+    std::size_t refused_together() const;
     /// A callback or an observer is about to throw.
     void throws();
 
@@ -129,6 +132,7 @@ private:
     std::vector<Entry> entries_;
     std::map<CallId, Heard> heard_;
     std::uint64_t thrown_ = 0;
+    std::size_t refused_together_ = 0;
     std::size_t open_ = 0;
     std::size_t inside_ = 0;
     std::atomic<bool> closing_{false};

@@ -70,7 +70,9 @@ void judge_call(Board& board, Ticket ticket, const Made& made) {
         say("never_began", "not entered, and yet a new key is not called safe");
 }
 
+// While the runtime is about to end, refusals after the first are on the record together, as a number.
 void judge_heard(Board& board) {
+    std::size_t without_event = 0;
     for (const auto& [id, heard] : board.heard()) {
         const auto say = [&, &call = id](std::string what) {
             board.violation(0, "one_end",
@@ -78,8 +80,16 @@ void judge_heard(Board& board) {
         };
         if (heard.starts != 1) say(fmt::format("{} telemetry starts", heard.starts));
         if (heard.ends != 1) say(fmt::format("{} telemetry ends", heard.ends));
-        if (heard.audit_ends != 1) say(fmt::format("{} terminal events", heard.audit_ends));
+        if (heard.audit_ends == 0 && heard.state == State::unavailable)
+            ++without_event;
+        else if (heard.audit_ends != 1)
+            say(fmt::format("{} terminal events", heard.audit_ends));
         if (heard.out_of_order) say("its end was told before its start");
+    }
+    if (without_event != board.refused_together()) {
+        board.violation(0, "one_end",
+                        fmt::format("{} calls have no event of their own, and {} were recorded together",
+                                    without_event, board.refused_together()));
     }
 }
 

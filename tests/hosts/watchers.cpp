@@ -1,5 +1,6 @@
 #include "watchers.h"
 
+#include <charconv>
 #include <stdexcept>
 
 #include "tools.h"
@@ -28,6 +29,11 @@ void behave(Host& host, Ticket ticket, Callback how, std::uint64_t steps) {
 
 void Watcher::on_audit(const AuditEvent& event) {
     if (is_terminal(event)) host_.board.heard_terminal(event.call_id);
+    if (event.type == "tool_call.refused") {
+        std::size_t calls = 0;
+        (void)std::from_chars(event.detail.data(), event.detail.data() + event.detail.size(), calls);
+        host_.board.heard_refused(calls);
+    }
     host_.foreign(ticket_of_trace(event.trace_id), "an observer (audit)");
 }
 

@@ -23,8 +23,7 @@ base::Sha256Digest fingerprint(std::uint8_t print) {
 }
 
 // The moves, in their order: each of these for both callers, then what happens by itself.
-constexpr int kClaim = 0;  // caller and request
-constexpr int kOfCaller = 4;
+constexpr int kOfCaller = 4;  // 0 to 3 are claims, by caller and request
 constexpr const char* kCallers[] = {"arrives", "gets lost", "answers", "refuses", "times out", "crashes"};
 constexpr int kByItself = kOfCaller + 2 * 6;
 constexpr const char* kSelf[] = {"the call is old",

@@ -31,6 +31,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "tool_call.taken_over",
     "tool_call.reconciled",
     "tool_call.gap",
+    "tool_call.refused",
     "gate.allowed",
     "gate.approved",
     "gate.denied",

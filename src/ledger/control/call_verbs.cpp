@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/try.h"
+#include "json/size.h"
 #include "ledger/audit/reader.h"
 #include "ledger/blocking_waiter.h"
 #include "ledger/control/row_views.h"
@@ -52,7 +53,7 @@ Value arguments_of(VerbRequest& request, const CallRow& row, const std::vector<A
         if (!payloads) return nullptr;
         for (const PayloadRow& one : *payloads) {
             if (one.payload.field != "arguments") continue;
-            auto read = json::parse(one.payload.bytes);
+            auto read = json::parse(one.payload.bytes, json::any_size());
             if (read) return std::move(*read);
         }
     }

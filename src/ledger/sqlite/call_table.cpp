@@ -122,11 +122,8 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     out.approval_id = row.text(kApproval);
     out.action = row.text(kAction);
     if (!row.is_null(kSealedArguments)) {
-        CALLGATE_TRY_ASSIGN(
-            auto plain, base::unseal(*key_, kArguments, bytes_of(out.call_id), row.blob(kSealedArguments)));
-        auto value = json::parse(plain);
-        if (!value) return damaged_record("the arguments of a call");
-        out.arguments = std::make_shared<const Value>(std::move(*value));
+        out.arguments = read_arguments(out.call_id, row.blob(kSealedArguments));
+        call.arguments_unreadable = out.arguments == nullptr;
     }
     out.created_at = time_of(row.integer(kCreatedAt));
     if (!row.is_null(kEndedAt)) out.ended_at = time_of(row.integer(kEndedAt));
@@ -137,6 +134,12 @@ Result<StoredCall> CallTable::read(const Statement& row) const {
     out.lived_at = row.is_null(kLivedAt) ? out.created_at : time_of(row.integer(kLivedAt));
     call.restored = !row.is_null(kRestored);
     return call;
+}
+
+std::shared_ptr<const Value> CallTable::read_arguments(const CallId& call_id, std::string_view sealed) const {
+    const auto plain = base::unseal(*key_, kArguments, bytes_of(call_id), sealed);
+    auto value = plain ? decode_arguments(*plain) : Result<Value>(tl::unexpected(plain.error()));
+    return value ? std::make_shared<const Value>(std::move(*value)) : nullptr;
 }
 
 Result<std::optional<CallId>> CallTable::lost_call(const base::Sha256Digest& fingerprint) {
@@ -315,7 +318,7 @@ Result<bool> CallTable::insert(const CallRow& row, const base::Sha256Digest* key
         .bind(19, micros(row.lived_at));
     std::string arguments;
     if (row.effect == EffectClass::verify && row.arguments) {  // only a probe needs them
-        arguments = base::seal(*key_, kArguments, bytes_of(row.call_id), json::write(*row.arguments));
+        arguments = base::seal(*key_, kArguments, bytes_of(row.call_id), encode_arguments(*row.arguments));
         insert_.bind_blob(17, arguments);
     } else {
         insert_.bind_null(17);

@@ -32,7 +32,9 @@ namespace callgate::ledger {
 struct StoredCall {
     CallRow row;
     bool holds_key = false;
-    bool restored = false;        ///< under way when a restored ledger ends: nobody goes on with it by itself
+    bool restored = false;  ///< under way when a restored ledger ends: nobody goes on with it by itself
+    /// Then nobody can be asked what became of it; nothing else needs them.
+    bool arguments_unreadable = false;
     std::int64_t result_ref = 0;  ///< 0: none
     // For the tally: the row's text, which the table holds, and what its count was then.
     const RowText* text = nullptr;
@@ -87,6 +89,8 @@ public:
 
 private:
     Result<StoredCall> read(const Statement& row) const;
+    /// Null: they cannot be read.
+    std::shared_ptr<const Value> read_arguments(const CallId& call_id, std::string_view sealed) const;
     void written() noexcept { ++done_, ++unfenced_; }
     /// Whether the row is still what its text says, as long as store() finds one that it may change.
     bool is_as_read(const StoredCall& call) const noexcept;

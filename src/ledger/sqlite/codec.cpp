@@ -1,6 +1,5 @@
 #include "ledger/sqlite/codec.h"
 
-#include <limits>
 #include <utility>
 
 #include "base/encoding.h"
@@ -8,16 +7,12 @@
 #include "base/ids.h"
 #include "base/try.h"
 #include "base/utf8.h"
+#include "json/size.h"
+#include "ledger/sqlite/byte_text.h"
 
 namespace callgate::ledger {
 
 namespace {
-
-// Only what this program wrote is read here, and it was held to its limits when it came in.
-json::ParseLimits any_size() {
-    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-    return {kAny, 1'000, kAny};
-}
 
 tl::unexpected<Error> unreadable(std::string_view what) {
     return fail(ErrorCode::ledger_unavailable,
@@ -34,6 +29,25 @@ void put(Object& object, std::string_view name, std::string_view text) {
     } else {
         object[std::string(name) + "64"] = base::base64_encode(text);
     }
+}
+
+// A value as it is; one whose text is not all UTF-8 under the name with "_bytes" behind it, spelled so.
+constexpr std::string_view kBytes = "_bytes";
+
+void put_value(Object& object, std::string_view name, const Value& value) {
+    if (has_other_bytes(value)) {
+        object[std::string(name).append(kBytes)] = spelled_as_bytes(value);
+    } else {
+        object[name] = value;
+    }
+}
+
+// Nothing: it is not there.
+std::optional<Value> value_in(const Object& object, std::string_view name) {
+    if (const Value* plain = object.if_contains(name)) return *plain;
+    if (const Value* spelled = object.if_contains(std::string(name).append(kBytes)))
+        return from_bytes(*spelled);
+    return std::nullopt;
 }
 
 std::string_view view_of(const Value& value) noexcept {
@@ -61,9 +75,13 @@ bool flag_of(const Object& object, std::string_view name) {
     return found != nullptr && found->is_bool() && found->get_bool();
 }
 
+void put_members(Object& object, std::string_view name, const Object& members) {
+    if (!members.empty()) put_value(object, name, Value(members));
+}
+
 Object members_of(const Object& object, std::string_view name) {
-    const Value* found = object.if_contains(name);
-    return found != nullptr && found->is_object() ? found->get_object() : Object();
+    auto found = value_in(object, name);
+    return found && found->is_object() ? std::move(found->get_object()) : Object();
 }
 
 // Between an outcome and what was received, which is kept as it came. JSON of our own making has none.
@@ -88,12 +106,12 @@ std::optional<Enum> enum_of(std::string_view text, int count) {
 Object to_object(const Block& block) {
     Object out{{"kind", to_string(block.kind)}};
     put(out, "text", block.text);
-    if (!block.json.is_null()) out["json"] = block.json;
+    if (!block.json.is_null()) put_value(out, "json", block.json);
     if (!block.data.empty()) out["data64"] = base::base64_encode(block.data);
     put(out, "mime", block.mime_type);
     put(out, "uri", block.uri);
     put(out, "name", block.name);
-    if (!block.extra.empty()) out["extra"] = block.extra;
+    put_members(out, "extra", block.extra);
     return out;
 }
 
@@ -106,7 +124,7 @@ Result<Block> to_block(const Value& value) {
     Block block;
     block.kind = *kind;
     block.text = text_of(*object, "text");
-    if (const Value* found = object->if_contains("json")) block.json = *found;
+    block.json = value_in(*object, "json").value_or(nullptr);
     block.data = text_of(*object, "data");
     block.mime_type = text_of(*object, "mime");
     block.uri = text_of(*object, "uri");
@@ -118,7 +136,7 @@ Result<Block> to_block(const Value& value) {
 Object to_object(const Error& error) {
     Object out{{"code", to_string(error.code)}};
     put(out, "message", error.message);
-    if (!error.details.empty()) out["details"] = error.details;
+    put_members(out, "details", error.details);
     if (error.retryable) out["retryable"] = true;
     return out;
 }
@@ -126,8 +144,7 @@ Object to_object(const Error& error) {
 Error to_error(const Object& object) {
     Error error(base::error_code_from_string(text_of(object, "code")).value_or(ErrorCode::internal),
                 text_of(object, "message"));
-    if (const Value* details = object.if_contains("details"); details != nullptr && details->is_object())
-        error.details = details->get_object();
+    error.details = members_of(object, "details");
     error.retryable = flag_of(object, "retryable");
     return error;
 }
@@ -145,21 +162,21 @@ std::string encode(const StoredOutcome& outcome) {
         out["received"] = outcome.result.raw_is == RawIs::value ? kReceivedValue : kReceivedResult;
         return json::write(out) + kBeforeReceived + outcome.result.raw;
     }
-    if (!outcome.result.extra.empty()) out["extra"] = outcome.result.extra;
-    if (!outcome.result.value.is_null()) out["value"] = outcome.result.value;
+    put_members(out, "extra", outcome.result.extra);
+    if (!outcome.result.value.is_null()) put_value(out, "value", outcome.result.value);
     if (!outcome.result.blocks.empty()) {
         Array blocks;
         for (const Block& block : outcome.result.blocks) blocks.push_back(to_object(block));
         out["blocks"] = std::move(blocks);
     }
-    if (outcome.result.structured) out["structured"] = *outcome.result.structured;
+    if (outcome.result.structured) put_value(out, "structured", *outcome.result.structured);
     put(out, "raw", outcome.result.raw);
     return json::write(out);
 }
 
 Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view text) {
     const std::size_t end = text.find(kBeforeReceived);
-    const auto parsed = json::parse(text.substr(0, end), any_size());
+    const auto parsed = json::parse(text.substr(0, end), json::any_size());
     if (!parsed || !parsed->is_object()) return unreadable("an outcome");
     const Object& object = parsed->get_object();
     const RawIs raw_is = raw_is_of(object);
@@ -175,14 +192,14 @@ Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view tex
     if (const Value* error = object.if_contains("error"); error != nullptr && error->is_object())
         outcome->error = to_error(error->get_object());
     outcome->approval_id = text_of(object, "approval_id");
-    if (const Value* value = object.if_contains("value")) outcome->result.value = *value;
+    outcome->result.value = value_in(object, "value").value_or(nullptr);
     if (const Value* blocks = object.if_contains("blocks"); blocks != nullptr && blocks->is_array()) {
         for (const Value& item : blocks->get_array()) {
             CALLGATE_TRY_ASSIGN(auto block, to_block(item));
             outcome->result.blocks.push_back(std::move(block));
         }
     }
-    if (const Value* structured = object.if_contains("structured")) outcome->result.structured = *structured;
+    outcome->result.structured = value_in(object, "structured");
     outcome->result.raw = text_of(object, "raw");
     outcome->result.extra = members_of(object, "extra");
     outcome->result.raw_is = raw_is;
@@ -191,12 +208,12 @@ Result<std::shared_ptr<const StoredOutcome>> decode_outcome(std::string_view tex
 }
 
 std::string encode(const Approval& approval) {
-    Object out{{"arguments", approval.arguments},
-               {"risk", to_string(approval.risk)},
+    Object out{{"risk", to_string(approval.risk)},
                {"autonomy", to_string(approval.autonomy)},
                {"policy_rev", approval.policy_rev},
                {"approvals_needed", approval.approvals_needed},
                {"assurance_needed", to_string(approval.assurance_needed)}};
+    put_value(out, "arguments", approval.arguments);
     put(out, "id", approval.id);
     put(out, "call_id", approval.call_id);
     put(out, "tenant", approval.tenant);
@@ -221,21 +238,21 @@ std::string encode(const Approval& approval) {
     if (approval.preview) {
         Object preview{{"supported", approval.preview->supported}};
         put(preview, "summary", approval.preview->summary);
-        if (approval.preview->diff) preview["diff"] = *approval.preview->diff;
+        if (approval.preview->diff) put_value(preview, "diff", *approval.preview->diff);
         out["preview"] = std::move(preview);
     }
     return json::write(out);
 }
 
 Result<Approval> decode_approval(std::string_view text) {
-    const auto parsed = json::parse(text, any_size());
+    const auto parsed = json::parse(text, json::any_size());
     if (!parsed || !parsed->is_object()) return unreadable("an approval");
     const Object& object = parsed->get_object();
     const auto risk = risk_from_string(text_of(object, "risk"));
     const auto autonomy = autonomy_from_string(text_of(object, "autonomy"));
     const auto assurance = enum_of<Assurance>(text_of(object, "assurance_needed"), 3);
-    const Value* arguments = object.if_contains("arguments");
-    if (!risk || !autonomy || !assurance || arguments == nullptr) return unreadable("an approval");
+    auto arguments = value_in(object, "arguments");
+    if (!risk || !autonomy || !assurance || !arguments) return unreadable("an approval");
     Approval approval;
     approval.id = text_of(object, "id");
     approval.call_id = text_of(object, "call_id");
@@ -243,7 +260,7 @@ Result<Approval> decode_approval(std::string_view text) {
     approval.requester = text_of(object, "requester");
     approval.tool = text_of(object, "tool");
     approval.action = text_of(object, "action");
-    approval.arguments = *arguments;
+    approval.arguments = std::move(*arguments);
     approval.digest = text_of(object, "digest");
     approval.binding = text_of(object, "binding");
     approval.risk = *risk;
@@ -266,9 +283,22 @@ Result<Approval> decode_approval(std::string_view text) {
         const Object& preview = found->get_object();
         approval.preview.emplace(text_of(preview, "summary"));
         approval.preview->supported = flag_of(preview, "supported");
-        if (const Value* diff = preview.if_contains("diff")) approval.preview->diff = *diff;
+        approval.preview->diff = value_in(preview, "diff");
     }
     return approval;
+}
+
+// No object begins like this.
+constexpr char kSpelled = '8';
+
+std::string encode_arguments(const Value& object) {
+    return has_other_bytes(object) ? kSpelled + json::write(spelled_as_bytes(object)) : json::write(object);
+}
+
+Result<Value> decode_arguments(std::string_view text) {
+    const bool spelled = text.starts_with(kSpelled);
+    CALLGATE_TRY_ASSIGN(auto value, json::parse(text.substr(spelled ? 1 : 0), json::any_size()));
+    return spelled ? from_bytes(value) : std::move(value);
 }
 
 std::optional<CallState> call_state_from_string(std::string_view text) noexcept {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/must.h"
+#include "base/utf8.h"
 
 namespace callgate::ledger {
 namespace {
@@ -27,6 +28,35 @@ TEST(StoredOutcomes, KeepWhatContentHasBeside) {
     EXPECT_EQ(again->result.extra, result.extra);
     EXPECT_EQ(again->result.structured, result.structured);
     EXPECT_EQ(again->result.raw_is, RawIs::other);
+}
+
+TEST(StoredOutcomes, KeepEachByteOfWhatIsNoText) {
+    const std::string bytes = "a\xff\xfe\xc3\xa4";
+    const Value odd = Object{{bytes, Array{bytes, "plain \xc3\xa4", Object{{"n", 1.0}}}}, {"other", 2}};
+    ToolResult result(std::vector<Block>{Block::of_json(odd), Block::of_text(bytes)});
+    result.blocks[0].extra = {{"_meta", odd}};
+    result.value = bytes;
+    result.structured = odd;
+    result.extra = {{bytes, odd}};
+    StoredOutcome before = stored(result);
+    before.error = Error(ErrorCode::tool_error, "no", {{"why", odd}});
+    const std::string text = encode(before);
+    EXPECT_TRUE(base::is_valid_utf8(text));
+    const auto again = must(decode_outcome(text));
+    EXPECT_EQ(again->result.value, result.value);
+    EXPECT_EQ(again->result.structured, result.structured);
+    EXPECT_EQ(again->result.extra, result.extra);
+    EXPECT_EQ(again->result.blocks.at(0).json, odd);
+    EXPECT_EQ(again->result.blocks.at(0).extra, result.blocks[0].extra);
+    EXPECT_EQ(again->result.blocks.at(1).text, bytes);
+    EXPECT_EQ(again->error->details, before.error->details);
+    EXPECT_EQ(must(decode_arguments(encode_arguments(odd))), odd);
+    Approval approval;
+    approval.arguments = odd;
+    approval.preview.emplace("sum", odd);
+    const Approval asked = must(decode_approval(encode(approval)));
+    EXPECT_EQ(asked.arguments, odd);
+    EXPECT_EQ(asked.preview->diff, odd);
 }
 
 TEST(StoredOutcomes, OfAFailureHaveItsContent) {

@@ -50,12 +50,12 @@ std::shared_ptr<const StoredOutcome> without_result(const StoredOutcome& outcome
     kept->attempts = outcome.attempts;
     kept->approval_id = outcome.approval_id;
     kept->call_id = outcome.call_id;
-    std::string why =
+    const std::string why =
         fmt::format("The result was not kept: with {} bytes it is too large for the ledger.", bytes);
     if (kept->succeeded || !kept->error) {
-        kept->result.value = std::move(why);
+        kept->result.value = why;
     } else {
-        kept->error->details["content_left_out"] = std::move(why);
+        kept->error->details["content_left_out"] = why;
     }
     return kept;
 }

@@ -295,6 +295,10 @@ Result<std::vector<AuditEvent>> SqliteLedger::audit(std::string_view trace) {
     return events(all);
 }
 
+base::Sha256Digest SqliteLedger::keyed_digest(std::string_view purpose, std::string_view text) {
+    return base::keyed_hash(*engine_->key, purpose, text);
+}
+
 std::uint64_t SqliteLedger::audit_count() {
     return engine_->recorded.load();
 }

@@ -138,6 +138,7 @@ public:
                             AuditEvent& event) override;
     Result<std::vector<AuditEvent>> audit(std::string_view trace) override;
     std::uint64_t audit_count() override;
+    base::Sha256Digest keyed_digest(std::string_view purpose, std::string_view text) override;
     Result<std::vector<CallRow>> in_doubt() override;
 
     bool is_alive(OwnerId owner) override;

@@ -70,6 +70,8 @@ Result<void> look_at_records(Reader& reader, Array& problems, const Step& step) 
             const std::string id = base::Uuid{after}.to_string();
             if (auto loaded = reader.calls.load_outcome(call); !loaded)
                 problems.emplace_back(fmt::format("the outcome of call {} cannot be read", id));
+            if (call.arguments_unreadable)
+                problems.emplace_back(fmt::format("the arguments of call {} cannot be read", id));
             if (!call.holds_key) continue;
             const auto found = reader.calls.by_key(hash_of(call.row.key));
             if (!found || !*found || (*found)->row.call_id != after)
