@@ -1,0 +1,122 @@
+// One connection of the HTTP server: a state machine that three events drive: the socket can be read, it can
+// be written, a deadline has passed. It never waits, keeps nothing to read into, and while a stream is idle
+// holds little more than this object.
+//
+// At most one request is with the handler. While it is, the socket is watched only if the answer did not come
+// before the handler returned; what a peer sends ahead then is kept, up to a limit.
+//
+// Threads: belongs to its shard's loop thread, except HttpLink.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include "net/http_request_reader.h"
+#include "net/http_shard.h"
+#include "net/out_queue.h"
+#include "net/socket_stream.h"
+
+namespace callgate::net {
+
+/// How replies find their connection, from any thread, whether or not it is still there.
+struct HttpLink {
+    HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most)
+        : thread(std::move(runs_on)), most_waiting(most) {}
+
+    const std::shared_ptr<LoopThread> thread;
+    const std::size_t most_waiting;
+    std::atomic<std::size_t> waiting{0};
+    // Only on the thread:
+    HttpConnection* connection = nullptr;
+    std::uint64_t left = 0;  ///< the last exchange whose answer has left in whole
+};
+
+class HttpConnection final : public std::enable_shared_from_this<HttpConnection>,
+                             public HttpDeadlineHook,
+                             public HttpConnectionHook {
+public:
+    HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer);
+    ~HttpConnection();
+
+    void start();
+    void end_when_idle();
+    void close();
+    void deadline_passed();
+
+    // What a reply asks for. `exchange` is its own: what comes after its end changes nothing. None of these
+    // calls the handler or on_gone's function before it returns.
+    void send(std::uint64_t exchange, HttpResponse response);
+    void begin(std::uint64_t exchange, int status, const HttpHeaders& headers);
+    void write(std::uint64_t exchange, std::string bytes);
+    void end(std::uint64_t exchange);
+    void abandon(std::uint64_t exchange);
+    void released(std::uint64_t exchange);
+    void too_slow(std::uint64_t exchange);
+    void on_gone(std::uint64_t exchange, std::function<void()> function);
+
+private:
+    enum class Phase : std::uint8_t {
+        reading,    ///< the next request
+        answering,  ///< the handler has it, or a stream goes on
+        answered,   ///< the answer is known in whole and has not left yet
+        lingering,  ///< nothing more is written; what the peer still sends is dropped
+        closed,
+    };
+
+    bool current(std::uint64_t exchange) const noexcept {
+        return exchange == exchange_ && phase_ == Phase::answering;
+    }
+    void wait_to_read();
+    void wait_for_error();
+    void readable();
+    void drive(std::string_view fresh);
+    bool goes_on(std::string_view& input);
+    void read(std::string_view& input);
+    void read_body(bool nothing_more);
+    bool head_is_served();
+    void dispatch();
+    void refuse(const HttpRefusal& refusal);
+
+    void answer(int status, const HttpHeaders& headers, std::string body);
+    void enqueue(std::string bytes);
+    void left();
+    void left_later();
+    bool flush();
+    void wait_to_write();
+    void wait_to_write_for_reading();
+    void exchange_has_ended();
+    void linger();
+
+    const std::shared_ptr<HttpShard> shard_;
+    const std::shared_ptr<HttpLink> link_;
+    const std::shared_ptr<const HttpPeer> peer_;
+    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> socket_;
+    SocketStream stream_;
+    HttpRequestReader reader_;
+    std::string ahead_;  // came after the request that is being answered
+    OutQueue out_;
+    std::function<void()> on_gone_;
+    std::uint64_t exchange_ = 0;  // counts requests
+    Phase phase_ = Phase::reading;
+    bool one_one_ = true;    // of the request that is being answered: HTTP/1.1
+    bool bodiless_ = false;  // its answer has none, whatever is written
+    bool chunked_ = false;
+    bool streaming_ = false;
+    bool in_handler_ = false;
+    bool head_judged_ = false;  // of the request that is being read
+    bool close_after_ = false;
+    bool waits_to_read_ = false;
+    bool waits_for_error_ = false;
+    bool waits_to_write_ = false;
+    bool drives_later_ = false;
+    bool broken_ = false;  // nothing can be written any more
+};
+
+}  // namespace callgate::net

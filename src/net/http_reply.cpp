@@ -1,0 +1,156 @@
+#include "net/http_reply.h"
+
+#include <utility>
+
+namespace callgate::net {
+namespace {
+
+class ReadRequest final : public HttpRequest {
+public:
+    ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpPeer> peer)
+        : head_(std::move(head)), body_(std::move(body)), peer_(std::move(peer)) {}
+
+    std::string_view method() const noexcept override { return head_.text(head_.method); }
+    std::string_view target() const noexcept override { return head_.text(head_.target); }
+    std::optional<std::string> header(std::string_view name) const override {
+        std::optional<std::string> values;
+        for (const HttpField& field : head_.fields) {
+            if (field.name.size != name.size() || !same_ignoring_case(head_.text(field.name), name)) continue;
+            if (values) {
+                values->append(", ").append(head_.text(field.value));
+            } else {
+                values.emplace(head_.text(field.value));
+            }
+        }
+        return values;
+    }
+    void for_each_header(const std::function<void(std::string_view, std::string_view)>& take) const override {
+        for (const HttpField& field : head_.fields) take(head_.text(field.name), head_.text(field.value));
+    }
+    std::string take_body() override { return std::exchange(body_, {}); }
+    const HttpPeer& peer() const noexcept override { return *peer_; }
+
+private:
+    HttpHead head_;
+    std::string body_;
+    std::shared_ptr<const HttpPeer> peer_;
+};
+
+class LinkedReply final : public HttpReply {
+public:
+    LinkedReply(std::shared_ptr<HttpLink> link, std::uint64_t exchange) noexcept
+        : link_(std::move(link)), exchange_(exchange) {}
+    ~LinkedReply() override {
+        if (stage_.load() != Stage::done)
+            run([exchange = exchange_](HttpConnection& connection) { connection.released(exchange); });
+    }
+    LinkedReply(const LinkedReply&) = delete;
+    LinkedReply& operator=(const LinkedReply&) = delete;
+
+    void send(HttpResponse response) override {
+        if (!go(Stage::open, Stage::done)) return;
+        run([exchange = exchange_, response = std::move(response)](HttpConnection& connection) mutable {
+            connection.send(exchange, std::move(response));
+        });
+    }
+    void begin(int status, HttpHeaders headers) override {
+        if (!go(Stage::open, Stage::streaming)) return;
+        run([exchange = exchange_, status, headers = std::move(headers)](HttpConnection& connection) {
+            connection.begin(exchange, status, headers);
+        });
+    }
+    void write(std::string bytes) override {
+        if (stage_.load() != Stage::streaming) return;
+        const std::size_t size = bytes.size();
+        const std::size_t before = link_->waiting.fetch_add(size);
+        if (before > 0 && before + size > link_->most_waiting) return drop_slow_reader(size);
+        run([exchange = exchange_, size, &waiting = link_->waiting,
+             bytes = std::move(bytes)](HttpConnection& connection) mutable {
+            waiting.fetch_sub(size);
+            connection.write(exchange, std::move(bytes));
+        });
+    }
+    void end() override {
+        if (!go(Stage::streaming, Stage::done)) return;
+        run([exchange = exchange_](HttpConnection& connection) { connection.end(exchange); });
+    }
+    void abandon() override {
+        stage_.store(Stage::done);
+        run([exchange = exchange_](HttpConnection& connection) { connection.abandon(exchange); });
+    }
+    void on_gone(std::function<void()> function) override {
+        if (link_->thread->here() && link_->connection != nullptr)
+            return link_->connection->on_gone(exchange_, std::move(function));
+        link_->thread->post([link = link_, exchange = exchange_, function = std::move(function)]() mutable {
+            if (link->connection != nullptr) {
+                link->connection->on_gone(exchange, std::move(function));
+            } else if (exchange > link->left) {
+                function();
+            }
+        });
+    }
+    std::size_t waiting_bytes() const noexcept override {
+        return link_->waiting.load(std::memory_order_relaxed);
+    }
+    Executor executor() const override {
+        return [thread = link_->thread](std::function<void()> work) { thread->post(std::move(work)); };
+    }
+
+private:
+    enum class Stage : std::uint8_t { open, streaming, done };
+
+    bool go(Stage from, Stage to) noexcept { return stage_.compare_exchange_strong(from, to); }
+
+    // At once where this is its thread.
+    template <class Work>
+    void run(Work work) {
+        if (link_->thread->here()) {
+            if (link_->connection != nullptr) work(*link_->connection);
+            return;
+        }
+        link_->thread->post([link = link_, work = std::move(work)]() mutable {
+            if (link->connection != nullptr) work(*link->connection);
+        });
+    }
+
+    void drop_slow_reader(std::size_t size) {
+        link_->waiting.fetch_sub(size);
+        if (dropped_.exchange(true)) return;
+        link_->thread->post([link = link_, exchange = exchange_] {
+            if (link->connection != nullptr) link->connection->too_slow(exchange);
+        });
+    }
+
+    const std::shared_ptr<HttpLink> link_;
+    const std::uint64_t exchange_;
+    std::atomic<Stage> stage_{Stage::open};
+    std::atomic<bool> dropped_{false};
+};
+
+}  // namespace
+
+std::unique_ptr<HttpRequest> make_request(HttpHead head, std::string body,
+                                          std::shared_ptr<const HttpPeer> peer) {
+    return std::make_unique<ReadRequest>(std::move(head), std::move(body), std::move(peer));
+}
+
+std::shared_ptr<HttpReply> make_reply(std::shared_ptr<HttpLink> link, std::uint64_t exchange) {
+    return std::make_shared<LinkedReply>(std::move(link), exchange);
+}
+
+std::string_view HttpRequest::path() const noexcept {
+    std::string_view path = target();
+    if (const std::size_t host = path.find("://"); !path.starts_with('/') && host != std::string_view::npos) {
+        const std::size_t begin = path.find_first_of("/?", host + 3);
+        path = begin == std::string_view::npos ? "/" : path.substr(begin);
+    }
+    return path.substr(0, path.find('?'));
+}
+
+std::string_view HttpRequest::query() const noexcept {
+    const std::string_view all = target();
+    const std::size_t mark = all.find('?');
+    return mark == std::string_view::npos ? std::string_view() : all.substr(mark + 1);
+}
+
+}  // namespace callgate::net

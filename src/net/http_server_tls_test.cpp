@@ -1,0 +1,255 @@
+// TLS and Unix sockets: the server is the same behind them.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include "base/must.h"
+#include "net/http_server.h"
+#include "net/net_testing.h"
+#include "os/scratch_dir.h"
+
+namespace callgate::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+void echo_body(std::unique_ptr<HttpRequest> request, std::shared_ptr<HttpReply> reply) {
+    reply->send({200, {{"X-Secure", request->peer().secure ? "yes" : "no"}}, request->take_body()});
+}
+
+// A key, and a certificate that it has signed itself.
+HttpTls make_certificate(const os::ScratchDir& directory, const std::string& name) {
+    HttpTls files{directory.file(name + ".crt"), directory.file(name + ".key")};
+    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
+    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+    X509_set_pubkey(certificate.get(), key.get());
+    X509_NAME* subject = X509_get_subject_name(certificate.get());
+    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+    X509_set_issuer_name(certificate.get(), subject);
+    X509_sign(certificate.get(), key.get(), EVP_sha256());
+    const std::unique_ptr<FILE, decltype(&std::fclose)> crt(std::fopen(files.certificate_file.c_str(), "w"),
+                                                            std::fclose);
+    PEM_write_X509(crt.get(), certificate.get());
+    const std::unique_ptr<FILE, decltype(&std::fclose)> pem(std::fopen(files.key_file.c_str(), "w"),
+                                                            std::fclose);
+    PEM_write_PrivateKey(pem.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    return files;
+}
+
+class TlsClient {
+public:
+    explicit TlsClient(std::uint16_t port, int most = TLS1_3_VERSION) : plain_(port) {
+        SSL_CTX_set_min_proto_version(context_.get(), TLS1_VERSION);
+        SSL_CTX_set_security_level(context_.get(), 0);
+        SSL_CTX_set_max_proto_version(context_.get(), most);
+        tls_.reset(SSL_new(context_.get()));
+        SSL_set_fd(tls_.get(), plain_.fd());
+    }
+    bool connect() {
+        const bool connected = SSL_connect(tls_.get()) == 1;
+        ERR_clear_error();
+        return connected;
+    }
+    std::string version() const { return SSL_get_version(tls_.get()); }
+    TestClient& plain() { return plain_; }
+    void send(std::string_view bytes) {
+        EXPECT_EQ(SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())),
+                  static_cast<int>(bytes.size()));
+    }
+    std::string read_bytes(std::size_t count) {
+        std::string bytes(count, '\0');
+        std::size_t done = 0;
+        while (done < count) {
+            const int got = SSL_read(tls_.get(), bytes.data() + done, static_cast<int>(count - done));
+            if (got <= 0) break;
+            done += static_cast<std::size_t>(got);
+        }
+        bytes.resize(done);
+        return bytes;
+    }
+    std::string read_head() {
+        std::string head;
+        while (!head.ends_with("\r\n\r\n")) {
+            const std::string next = read_bytes(1);
+            if (next.empty()) break;
+            head += next;
+        }
+        return head;
+    }
+    /// The peer has said that it is done, so nothing was cut off.
+    bool ended_properly() {
+        char c = 0;
+        return SSL_read(tls_.get(), &c, 1) <= 0 &&
+               (SSL_get_shutdown(tls_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+    }
+
+private:
+    std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_{SSL_CTX_new(TLS_client_method()),
+                                                               SSL_CTX_free};
+    TestClient plain_;
+    std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, SSL_free};
+};
+
+TEST(HttpServerTls, ServesByTls12And13AndNothingOlder) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.tls = make_certificate(directory, "one");
+    const auto server = must(HttpServer::open(loop, options, echo_body));
+    EXPECT_TRUE(server->url().starts_with("https://127.0.0.1:"));
+    for (const int most : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        TlsClient client(server->port(), most);
+        ASSERT_TRUE(client.connect());
+        EXPECT_EQ(client.version(), most == TLS1_2_VERSION ? "TLSv1.2" : "TLSv1.3");
+        for (int i = 0; i < 3; ++i) {
+            client.send(post("hello"));
+            EXPECT_NE(client.read_head().find("X-Secure: yes"), std::string::npos);
+            EXPECT_EQ(client.read_bytes(5), "hello");
+        }
+        client.send(post("bye", "Connection: close\r\n"));
+        client.read_head();
+        EXPECT_EQ(client.read_bytes(3), "bye");
+        EXPECT_TRUE(client.ended_properly());
+    }
+    TlsClient old(server->port(), TLS1_1_VERSION);
+    EXPECT_FALSE(old.connect());
+}
+
+TEST(HttpServerTls, CarriesLargeBodiesBothWaysAndStreams) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.tls = make_certificate(directory, "one");
+    const auto server = must(HttpServer::open(
+        loop, options, [](std::unique_ptr<HttpRequest> request, std::shared_ptr<HttpReply> reply) {
+            if (request->path() != "/stream") return echo_body(std::move(request), std::move(reply));
+            reply->begin(200, {});
+            reply->write("piece");
+            reply->executor()([reply] { reply->end(); });
+        }));
+    TlsClient client(server->port());
+    ASSERT_TRUE(client.connect());
+    std::string body(3u << 20, 'x');
+    for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 23);
+    client.send(post(body));
+    client.read_head();
+    EXPECT_TRUE(client.read_bytes(body.size()) == body);
+    client.send(get("/stream") + post("next"));
+    client.read_head();
+    EXPECT_EQ(client.read_bytes(15), "5\r\npiece\r\n0\r\n\r\n");
+    client.read_head();
+    EXPECT_EQ(client.read_bytes(4), "next");
+}
+
+TEST(HttpServerTls, PeersThatSpeakNoTlsOrNothingAreClosed) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.tls = make_certificate(directory, "one");
+    options.limits.tls_time = 50ms;
+    const auto server = must(HttpServer::open(loop, options, echo_body));
+    TestClient plain(server->port());
+    plain.send(get());
+    plain.read_to_end();
+    TestClient silent(server->port());
+    EXPECT_TRUE(silent.ended());
+    TlsClient good(server->port());
+    ASSERT_TRUE(good.connect());
+    good.send(post("hello"));
+    EXPECT_TRUE(good.read_head().starts_with("HTTP/1.1 200 OK\r\n"));
+    EXPECT_EQ(server->stats().requests, 1u);
+}
+
+TEST(HttpServerTls, APeerThatGoesIsNoticed) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.tls = make_certificate(directory, "one");
+    std::promise<std::shared_ptr<HttpReply>> came;
+    const auto server = must(HttpServer::open(
+        loop, options,
+        [&came](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) { came.set_value(reply); }));
+    TlsClient client(server->port());
+    ASSERT_TRUE(client.connect());
+    client.send(get());
+    const auto reply = came.get_future().get();
+    std::promise<void> gone;
+    reply->on_gone([&gone] { gone.set_value(); });
+    client.plain().close();
+    gone.get_future().get();
+    reply->send({200, {}, "dropped"});
+}
+
+TEST(HttpServerTls, FilesThatCannotBeUsedAreErrors) {
+    const os::ScratchDir directory;
+    const HttpTls one = make_certificate(directory, "one");
+    const HttpTls other = make_certificate(directory, "other");
+    std::ofstream(directory.file("garbage")) << "garbage";
+    Loop loop;
+    for (const HttpTls& files :
+         {HttpTls{one.certificate_file, other.key_file}, HttpTls{directory.file("none"), one.key_file},
+          HttpTls{directory.file("garbage"), one.key_file},
+          HttpTls{one.certificate_file, directory.file("garbage")}}) {
+        HttpServerOptions options;
+        options.tls = files;
+        const auto server = HttpServer::open(loop, options, echo_body);
+        ASSERT_FALSE(server);
+        EXPECT_EQ(server.error().code, ErrorCode::config_error);
+        EXPECT_EQ(server.error().details.at("reason"), "bad_certificate") << server.error().message;
+    }
+}
+
+TEST(HttpServerUnix, ServesByAPathOfAnyLengthAndKnowsWhoAsks) {
+    const os::ScratchDir directory;
+    const std::string deep = directory.file(std::string(120, 'd'));
+    std::filesystem::create_directory(deep);
+    Loop loop;
+    HttpServerOptions options;
+    options.unix_path = deep + "/server.sock";
+    std::promise<HttpPeer> peer;
+    const auto server = must(HttpServer::open(
+        loop, options, [&peer](std::unique_ptr<HttpRequest> request, std::shared_ptr<HttpReply> reply) {
+            peer.set_value(request->peer());
+            reply->send({200, {}, request->take_body()});
+        }));
+    EXPECT_EQ(server->url(), "unix:" + options.unix_path);
+    struct ::stat there = {};
+    ASSERT_EQ(::stat(options.unix_path.c_str(), &there), 0);
+    EXPECT_EQ(there.st_mode & 07777, 0600u);
+    TestClient client(must(os::connect_unix(options.unix_path)));
+    client.send("POST / HTTP/1.1\r\nHost: any.name\r\nContent-Length: 4\r\n\r\nunix");
+    EXPECT_EQ(client.read_answer().body, "unix");
+    const HttpPeer seen = peer.get_future().get();
+    EXPECT_EQ(seen.address, "unix");
+    EXPECT_TRUE(seen.loopback);
+    EXPECT_EQ(seen.uid, ::geteuid());
+}
+
+TEST(HttpServerUnix, APathThatCannotBeUsedIsAnError) {
+    const os::ScratchDir directory;
+    std::ofstream(directory.file("notes")) << "mine";
+    Loop loop;
+    HttpServerOptions options;
+    options.unix_path = directory.file("notes");
+    const auto server = HttpServer::open(loop, options, echo_body);
+    ASSERT_FALSE(server);
+    EXPECT_EQ(server.error().code, ErrorCode::config_error);
+    EXPECT_TRUE(std::filesystem::exists(options.unix_path));
+}
+
+}  // namespace
+}  // namespace callgate::net
