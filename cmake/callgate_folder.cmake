@@ -1,8 +1,14 @@
-# callgate_folder(NAME): the sources of src/NAME and its subfolders go into the library. What stands beside them becomes programs:
+# callgate_folder(NAME [LIBRARY]): the sources of src/NAME and its subfolders go into the library (callgate, where none is
+# named). What stands beside them becomes programs, which link it:
 #   *_test.cpp          NAME_test
 #   *_threads_test.cpp  NAME_threads_test, which runs under ThreadSanitizer too
 #   *_bench.cpp         NAME_bench
 function(callgate_folder name)
+  set(library callgate)
+  if(ARGC GREATER 1)
+    set(library ${ARGV1})
+  endif()
+  set(callgate_inner_library ${library})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(tests ${sources})
   set(benches ${sources})
@@ -13,11 +19,11 @@ function(callgate_folder name)
   list(FILTER tests EXCLUDE REGEX "_threads_test\\.cpp$")
   list(FILTER threads_tests INCLUDE REGEX "_threads_test\\.cpp$")
 
-  target_sources(callgate PRIVATE ${sources})
+  target_sources(${library} PRIVATE ${sources})
   # In a large unit g++ inlines less, which costs a call 9 % (docs/decisions/0021): a release compiles what most of
   # its time goes to file by file.
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT name MATCHES "^(json|schema|pipeline)$")
-    callgate_join(callgate 12 ${sources})
+    callgate_join(${library} 12 ${sources})
   endif()
   if(CALLGATE_TESTS AND tests)
     callgate_test(${name}_test ${tests})
@@ -56,9 +62,12 @@ function(callgate_join target size)
   endforeach()
 endfunction()
 
-# What may use the library's inner headers.
+# What may use a library's inner headers: callgate's, or those of the one named in callgate_inner_library.
 function(callgate_inner name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  if(callgate_inner_library AND NOT callgate_inner_library STREQUAL "callgate")
+    target_link_libraries(${name} PRIVATE ${callgate_inner_library} OpenSSL::SSL)
+  endif()
   target_link_libraries(${name} PRIVATE callgate OpenSSL::Crypto SQLite::SQLite3 fmt::fmt PkgConfig::callgate_text)
 endfunction()
 

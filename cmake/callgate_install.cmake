@@ -1,11 +1,14 @@
-# What `cmake --install` lays down: the library, include/callgate, the CMake package, callgate.pc, licence and the schema
-# of policies; with the program, its man pages and completion. tests/install/run.sh has the whole list.
+# What `cmake --install` lays down: both libraries, include/callgate, the CMake package with a component for each library,
+# callgate.pc and callgate-mcp.pc, licence and the schema of policies; with the program, its man pages and completion.
+# tests/install/run.sh has the whole list.
 include(CMakePackageConfigHelpers)
 
 set(callgate_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/callgate)
 
-install(TARGETS callgate EXPORT callgate FILE_SET HEADERS)
-install(EXPORT callgate NAMESPACE callgate:: FILE callgateTargets.cmake DESTINATION ${callgate_package_dir})
+install(TARGETS callgate EXPORT callgate_core FILE_SET HEADERS)
+install(EXPORT callgate_core NAMESPACE callgate:: FILE callgateCoreTargets.cmake DESTINATION ${callgate_package_dir})
+install(TARGETS callgate_mcp EXPORT callgate_mcp FILE_SET HEADERS)
+install(EXPORT callgate_mcp NAMESPACE callgate:: FILE callgateMcpTargets.cmake DESTINATION ${callgate_package_dir})
 
 get_target_property(callgate_library_type callgate TYPE)
 configure_package_config_file(cmake/callgateConfig.cmake.in ${PROJECT_BINARY_DIR}/callgateConfig.cmake
@@ -16,16 +19,22 @@ install(FILES ${PROJECT_BINARY_DIR}/callgateConfig.cmake ${PROJECT_BINARY_DIR}/c
 
 # A static library cannot name its dependencies itself, so pkg-config has to, without being asked for --static.
 set(callgate_pc_dependencies "libcrypto >= 3, sqlite3 >= 3.40, fmt, re2, libpcre2-8, libidn2")
+set(callgate_mcp_pc_dependencies "libssl >= 3")
+set(callgate_mcp_pc_requires "callgate = ${PROJECT_VERSION}")  # it uses what may change with any version
 if(callgate_library_type STREQUAL "SHARED_LIBRARY")
   set(callgate_pc_requires_private ${callgate_pc_dependencies})
+  set(callgate_mcp_pc_requires_private ${callgate_mcp_pc_dependencies})
 else()
   set(callgate_pc_requires ${callgate_pc_dependencies})
   set(callgate_pc_libs " -lunistring -ldate-tz")
+  string(APPEND callgate_mcp_pc_requires ", ${callgate_mcp_pc_dependencies}")
 endif()
 # The prefix is found from the file's own place, so that an installed tree can be moved.
 file(RELATIVE_PATH callgate_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/callgate.pc.in ${PROJECT_BINARY_DIR}/callgate.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/callgate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name callgate callgate-mcp)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/policy.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/callgate)

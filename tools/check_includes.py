@@ -8,7 +8,8 @@ Also:
 - include/callgate includes nothing of src/; nothing of src/ or include/ reaches into apps/, and nobody does by a
   relative path;
 - Beast is seen only by src/net; Asio reaches public headers only in async.h;
-- CMakeLists.txt builds every folder that has sources, in this order.
+- public headers of MCP (include/callgate/mcp*.h) are for its library and its users, not for the core;
+- CMakeLists.txt builds every folder that has sources, in this order, those from FIRST_OF_MCP on into MCP's library.
 Usage: check_includes.py [ROOT]
 """
 
@@ -22,6 +23,8 @@ FOLDERS = [
     "net", "telemetry", "mcp", "providers", "config", "gateway",
 ]  # fmt: skip
 RANK = {name: rank for rank, name in enumerate(FOLDERS)}
+# The core's library ends before this folder (docs/decisions/0031-two-libraries.md).
+FIRST_OF_MCP = "net"
 
 # Where a folder has sub-folders: what each may see beside itself, of the same folder. Tests see all of them.
 SUBFOLDERS = {
@@ -47,7 +50,8 @@ FACES = {
 }
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|import)[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
-_CMAKE_FOLDER = re.compile(r"^callgate_folder\((\w+)\)", re.MULTILINE)
+_CMAKE_FOLDER = re.compile(r"^[ \t]*callgate_folder\([ \t]*(\w+)[ \t]*(\w*)[ \t]*\)", re.MULTILINE)
+_MCP_HEADER = re.compile(r"callgate/mcp[^/]*\.h")
 _TYPE_OR_BRACE = re.compile(
     r"\bnamespace\b[^{};=]*\{"
     r"|\b(?:class|struct|union|enum(?:[ \t]+(?:class|struct))?)[ \t]+(?:CALLGATE_\w+(?:\([^()]*\))?[ \t]+)?(?P<name>\w+)"
@@ -67,6 +71,17 @@ def place_of(file):
 
 
 _WITH_SUBFOLDERS = {place.split("/")[0] for place in SUBFOLDERS}
+
+
+def library_of(folder):
+    return "callgate_mcp" if RANK[folder] >= RANK[FIRST_OF_MCP] else "callgate"
+
+
+def is_of_core(file):
+    """Whether what uses the core alone has this file: a public header or a source."""
+    if file.parts[0] == "include":
+        return not file.name.startswith("mcp")
+    return file.parts[0] == "src" and library_of(folder_of(file) or FOLDERS[0]) == "callgate"
 
 
 def is_test(file):
@@ -167,6 +182,8 @@ def check_file(root, file, text):
             yield file, line, f"'{path}': Beast is for src/net alone"
         if public and path.startswith("boost/asio") and file.name != "async.h":
             yield file, line, f"'{path}': of the public headers only async.h may show Asio"
+        if _MCP_HEADER.fullmatch(path) and is_of_core(file):
+            yield file, line, f"'{path}' is of MCP's library, and whoever links the core alone does not have it"
 
 
 def check_declarations(texts):
@@ -193,12 +210,19 @@ def check_declarations(texts):
 
 def check_cmake(root):
     lists = root / "CMakeLists.txt"
-    named = _CMAKE_FOLDER.findall(lists.read_text()) if lists.is_file() else []
+    text = lists.read_text() if lists.is_file() else ""
+    lines = list(_CMAKE_FOLDER.finditer(text))
+    named = [match[1] for match in lines]
     if named != sorted(named, key=lambda name: RANK.get(name, -1)):
         yield "CMakeLists.txt", 1, f"callgate_folder() lines are not in the order of the folders: {' '.join(named)}"
     for folder in FOLDERS:
         if folder not in named and any((root / "src" / folder).rglob("*.cpp")):
             yield "CMakeLists.txt", 1, f"src/{folder} has sources, but there is no callgate_folder({folder})"
+    for match in lines:
+        folder, library = match[1], match[2] or "callgate"
+        if folder in RANK and library != library_of(folder):
+            line = source_text.line_of(text, match.start(1))
+            yield "CMakeLists.txt", line, f"src/{folder} goes into {library}, and belongs to {library_of(folder)}"
 
 
 def check(root):

@@ -137,7 +137,7 @@ class Includes(unittest.TestCase):
 
     def test_finds_beast_outside_net(self):
         tree = {"src/net/a.cpp": "#include <boost/beast/http.hpp>\n", "src/mcp/a.h": "#include <boost/beast.hpp>\n",
-                "CMakeLists.txt": "callgate_folder(net)\ncallgate_folder(mcp)\n"}  # fmt: skip
+                "CMakeLists.txt": "callgate_folder(net callgate_mcp)\ncallgate_folder(mcp callgate_mcp)\n"}  # fmt: skip
         self.assertEqual(self.includes(tree), ["src/mcp/a.h:1"])
 
     def test_finds_asio_in_a_public_header_other_than_async(self):
@@ -153,6 +153,25 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.includes(tree), ["CMakeLists.txt:1"])
         tree["CMakeLists.txt"] = "callgate_folder(json)\ncallgate_folder(base)\n"
         self.assertEqual(self.includes(tree), ["CMakeLists.txt:1"])
+
+    def test_finds_a_folder_in_the_wrong_library(self):
+        right = "callgate_folder(base)\ncallgate_folder(agent)\ncallgate_folder(net callgate_mcp)\ncallgate_folder(mcp callgate_mcp)\n"
+        self.assertEqual(self.includes({"CMakeLists.txt": right}), [])
+        wrong = "callgate_folder(base callgate_mcp)\ncallgate_folder(pipeline callgate)\n  callgate_folder( net )\ncallgate_folder(mcp callgate)\n"
+        self.assertEqual(self.includes({"CMakeLists.txt": wrong}), ["CMakeLists.txt:1", "CMakeLists.txt:3", "CMakeLists.txt:4"])
+
+    def test_finds_a_header_of_mcp_in_the_core(self):
+        server = "#include <callgate/mcp_server.h>\n"
+        tree = {
+            "include/callgate/mcp_server.h": "#include <callgate/tool.h>\n",
+            "include/callgate/mcp.h": server,
+            "include/callgate/tool.h": server,
+            "src/base/a.h": '#include "callgate/mcp.h"\n',
+            "src/wire_core.cpp": server,
+            "src/net/a.h": server,
+            "tests/x/a.cpp": server,
+        }
+        self.assertEqual(self.includes(tree), ["include/callgate/tool.h:1", "src/base/a.h:1", "src/wire_core.cpp:1"])
 
     def test_a_comment_is_no_include(self):
         self.assertEqual(self.includes({"src/base/a.h": '// #include "schema/x.h"\n/*\n#include "json/x.h"\n*/'}), [])

@@ -18,6 +18,7 @@
 #include "verb_completion.h"
 #include "verb_help.h"
 #include "verb_ledger.h"
+#include "verb_mcp.h"
 #include "verb_operator.h"
 #include "verb_policy.h"
 #include "verb_secrets.h"
@@ -47,6 +48,7 @@ std::unique_ptr<Verb> make_program(const Console& console) {
     add_validate(*program, console);
     add_tools(*program, console);
     add_call(*program, console);
+    add_mcp(*program, console);
     add_policy(*program, console);
     add_secrets(*program, console);
     add_approvals(*program, console);
@@ -68,6 +70,7 @@ std::unique_ptr<Verb> make_program(const Console& console) {
         .variable("COLUMNS", "how wide a terminal is that does not say");
     program->example("callgate validate send_mail.json")
         .example("callgate call add '{\"a\": 5, \"b\": 3}' --trace")
+        .example("callgate mcp serve --http 8372")
         .example("callgate help approvals approve");
     return program;
 }

@@ -1,7 +1,6 @@
 #include "verb_call.h"
 
 #include <chrono>
-#include <filesystem>
 #include <istream>
 #include <memory>
 #include <optional>
@@ -16,11 +15,11 @@
 #include <callgate/runtime.h>
 
 #include "approval_report.h"
-#include "base/clock.h"
 #include "base/ids.h"
 #include "base/try.h"
 #include "call_report.h"
 #include "call_rows_report.h"
+#include "demo_runtime.h"
 #include "demo_tools.h"
 #include "error_report.h"
 #include "ids.h"
@@ -37,13 +36,6 @@
 namespace callgate::cli {
 
 namespace {
-
-// --ledger: no directory, but the ledger in memory.
-constexpr std::string_view kInMemory = "memory";
-
-// For an operator's verb that owns the ledger.
-constexpr std::chrono::milliseconds kPatience{3'000};
-constexpr std::chrono::milliseconds kPause{50};
 
 // Who decides when a question on the terminal is answered.
 constexpr std::string_view kAtTheTerminal = "operator";
@@ -136,32 +128,16 @@ private:
     Result<std::unique_ptr<Runtime>> open_runtime(const Interrupt& interrupt) {
         RuntimeOptions options;
         options.shutdown_grace = std::chrono::milliseconds(1'000);
-        CALLGATE_TRY_ASSIGN(auto where, ledger_directory(line_.ledger));
-        if (where != kInMemory) {
-            options.ledger_dir = where;
-            // The tools here are a demonstration, and so is whose word counts: yours does, without a
-            // signature.
-            options.operator_uids = {::getuid()};
-            // Its own directory is made with it; where it is the usual one, those above it as well.
-            std::error_code ignored;
-            if (line_.ledger.empty())
-                std::filesystem::create_directories(std::filesystem::path(where).parent_path(), ignored);
-        }
+        CALLGATE_TRY(choose_ledger(options, line_.ledger));
+        // The tools here are a demonstration, and so is whose word counts: yours does, without a signature.
+        if (!options.ledger_dir.empty()) options.operator_uids = {::getuid()};
         durable_ = !options.ledger_dir.empty();
         if (durable_ && !line_.approvers.empty())
             return fail(ErrorCode::config_error,
                         "--approve-as is for trials with --ledger memory: what is kept has only decisions of "
                         "those who made them. Leave it out, then callgate approvals approve.",
                         {{"reason", "usage"}});
-        // An operator's verb owns the ledger for a moment only.
-        const base::SystemClock clock;
-        const base::MonotonicTime end = clock.monotonic_now() + kPatience;
-        for (;;) {
-            auto opened = Runtime::open(options);
-            if (opened || text_at(opened.error().details, "reason") != "ledger_owned" ||
-                clock.monotonic_now() >= end || interrupt.wait_for(kPause))
-                return opened;
-        }
+        return open_when_free(options, interrupt);
     }
 
     bool whole_call() const { return line_.tool == kStandardInput; }

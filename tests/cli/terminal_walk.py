@@ -276,6 +276,12 @@ class Walk:
         look("policy", "test", self.file("mail.json", {"tool": "send_mail", "arguments": json.loads(self.mail)}), codes=(4,))
         look("policy", "test", self.file("nocall.json", {"tol": "x"}), codes=(2,))
 
+    def mcp(self):
+        # Ctrl-D at a terminal: the client has said all it will.
+        self.look("mcp", "serve", "--ledger", "memory", typed=(("in memory\r\n", "\x04"),))
+        self.look("mcp", "serve", "--http", "no address at all " * 10, codes=(2,))
+        self.look("mcp", "serve", "--tls-key", "key.pem", codes=(2,))
+
     def judge(self):
         """What is left to say when all steps are taken."""
         self.failed += [f"no step ran `callgate {' '.join(verb)}` to its success" for verb in self.verbs if verb not in self.ran]
@@ -291,5 +297,6 @@ def walk(binary, directory, columns=COLUMNS):
     steps.ledger()
     steps.secrets()
     steps.documents()
+    steps.mcp()
     steps.judge()
     return steps

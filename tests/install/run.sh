@@ -21,7 +21,14 @@ fail() {
 "$root/tools/install.sh" install "$build" "$prefix" || fail "the installation failed"
 
 # What belongs there, each at its place; of the man pages one for each verb.
-files=(share/callgate/policy.schema.json share/doc/callgate/LICENSE include/callgate/callgate.h)
+files=(share/callgate/policy.schema.json share/doc/callgate/LICENSE include/callgate/{callgate,mcp}.h)
+library=$(dirname "$(find "$prefix" -name 'libcallgate.*' -print -quit)")
+for name in callgate callgate-mcp; do
+    files+=("${library#"$prefix/"}/pkgconfig/$name.pc")
+    [[ $(find "$library" -name "lib$name.*" -print -quit) ]] || fail "lib$name is not installed"
+done
+paths=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH=$library$paths # for the program, where the libraries are shared
 if [[ -x $prefix/bin/callgate ]]; then
     files+=(share/bash-completion/completions/callgate share/zsh/site-functions/_callgate
         share/fish/vendor_completions.d/callgate.fish share/man/man1/callgate.1)
@@ -42,22 +49,81 @@ private=$(find "$prefix/include" -type f ! -name '*.h')
 # Moved once, so that a path of the first place left in the package files shows.
 mv "$prefix" "$work/moved"
 prefix=$work/moved
-library=$(dirname "$(find "$prefix" -name 'libcallgate.*' -print -quit)")
-export LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+library=$prefix/${library#"$work/prefix/"}
+export LD_LIBRARY_PATH=$library$paths PKG_CONFIG_PATH=$library/pkgconfig
 
-echo "-- find_package(callgate)"
-cmake -S "$here/consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_CXX_FLAGS="${flags[*]}" >"$work/configure.log" || { cat "$work/configure.log"; fail "find_package failed"; }
-cmake --build "$work/consumer" || fail "the program did not build with find_package"
-"$work/consumer/consumer" || fail "the program built with find_package failed"
+# check PART PROGRAM: it works; one of core needs no libssl, itself or through another library, one of mcp does. The linker
+# drops no library that it is given (no --as-needed), so what a package names without need is seen as well.
+check() {
+    local tls
+    "$2" || fail "$2 failed"
+    ldd "$2" >"$work/ldd" || fail "ldd cannot read $2"
+    grep -q 'libcrypto\.so' "$work/ldd" || fail "ldd does not see libcrypto in $2: $(<"$work/ldd")"
+    tls=$(grep 'libssl\.so' "$work/ldd" || true)
+    if [[ $1 == core ]]; then
+        [[ -z $tls ]] || fail "$2 links core only, and needs TLS: $tls"
+    elif [[ -f $library/libcallgate-mcp.a ]]; then # a shared one is linked with what it uses
+        [[ $tls ]] || fail "$2 links mcp, and ldd does not see libssl in it: $(<"$work/ldd")"
+    fi
+}
 
-echo "-- pkg-config callgate"
-export PKG_CONFIG_PATH=$library/pkgconfig
-read -r -d '' -a options < <(pkg-config --cflags --libs callgate) || true
-((${#options[@]})) || fail "pkg-config does not know callgate"
-"$compiler" -std=c++20 "${flags[@]}" "$here/consumer/main.cpp" "${options[@]}" -o "$work/by_pkg_config" ||
-    fail "the program did not build with pkg-config"
-"$work/by_pkg_config" || fail "the program built with pkg-config failed"
+# configure PART [OPTIONS...]: by find_package, in $work/PART; what was said is in $work/PART.log.
+configure() {
+    cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+        -DCMAKE_CXX_FLAGS="${flags[*]}" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed -DARGUMENTS= \
+        "${@:2}" >"$work/$1.log" 2>&1
+}
+found() { configure "$@" || fail "find_package failed, ${*:2}: $(<"$work/$1.log")"; }
+refused() {
+    if configure "${@:2}"; then fail "find_package did not fail, ${*:3}"; fi
+    tr -s ' \n' ' ' <"$work/$2.log" | grep -qF "$1" || fail "find_package does not say '$1': $(<"$work/$2.log")"
+}
+has_mcp() { grep -q 'callgate::mcp is there' "$work/core.log"; }
+
+for part in core mcp; do
+    echo "-- find_package: $part"
+    found "$part"
+    cmake --build "$work/$part" || fail "the program of $part did not build with find_package"
+    check "$part" "$work/$part/$part"
+done
+check core "$work/core/earlier"
+
+echo "-- find_package: what is asked for, and no more"
+found core
+if has_mcp; then fail "mcp came with core"; fi
+found core -DARGUMENTS="OPTIONAL_COMPONENTS;mcp;gateway"
+has_mcp || fail "mcp was not found as an option"
+refused "callgate has no component 'gateway': there are core and mcp" core -DARGUMENTS="COMPONENTS;core;gateway"
+if [[ -f $library/libcallgate-mcp.a ]]; then
+    no_tls=-DOPENSSL_SSL_LIBRARY=none
+    found core "$no_tls"
+    found core "$no_tls" -DARGUMENTS="OPTIONAL_COMPONENTS;mcp"
+    if has_mcp; then fail "mcp was found without libssl"; fi
+    refused "component mcp needs OpenSSL 3 with libssl" mcp "$no_tls"
+fi
+
+# with_pkg_config MODULE: its options, in $options.
+with_pkg_config() {
+    read -r -d '' -a options < <(pkg-config --cflags --libs "$1") || true
+    ((${#options[@]})) || fail "pkg-config does not know $1"
+}
+# by_pkg_config PART MODULE
+by_pkg_config() {
+    echo "-- pkg-config $2"
+    with_pkg_config "$2"
+    "$compiler" -std=c++20 "${flags[@]}" "$here/$1/main.cpp" -Wl,--no-as-needed "${options[@]}" \
+        -o "$work/by_$2" || fail "the program of $1 did not build with pkg-config"
+    check "$1" "$work/by_$2"
+}
+by_pkg_config core callgate
+by_pkg_config mcp callgate-mcp
+
+echo "-- what the headers of core include"
+with_pkg_config callgate
+find "$prefix/include/callgate" -name '*.h' ! -name 'mcp*' -printf '#include <callgate/%f>\n' >"$work/all.cpp"
+"$compiler" -std=c++20 "${flags[@]}" "${options[@]}" -M "$work/all.cpp" | tr -s ' \\\n' '\n' >"$work/included"
+grep -q '/boost/asio/' "$work/included" || fail "the compiler does not say what async.h includes"
+if grep '/boost/beast\|/boost/asio/ssl\|/openssl/\|/callgate/mcp' "$work/included"; then fail "headers of core include what is of mcp"; fi
 
 echo "-- a package's DESTDIR, and uninstall"
 mkdir -p "$work/package/opt/place/share/man/man1"

@@ -1,0 +1,40 @@
+// A person at the client decides about a call that needs an approval: a question of the server's own, put as
+// a tool's would be.
+//
+// Threads: the server's home thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <callgate/input.h>
+#include <callgate/outcome.h>
+
+namespace callgate::mcp {
+
+/// Whether a client's word is enough for this approval: A1, of one person.
+bool client_may_decide(const Outcome& asked);
+
+class ApprovalQuestion final : public PendingInput {
+public:
+    /// `decided`: true, the person allowed it; false, they refused it; nothing, nobody has decided.
+    ApprovalQuestion(const Outcome& asked, std::function<void(std::optional<bool>)> decided);
+
+    const InputRequest& request() const noexcept override { return request_; }
+    std::string call_id() const override { return call_id_; }
+    std::uint32_t round() const noexcept override { return 1; }
+    Result<void> answer(InputAnswer answer) override;
+    Result<void> fail(Error why) override;
+    void on_withdrawn(std::function<void()> function) override;
+
+private:
+    void decide(std::optional<bool> allowed);
+
+    InputRequest request_;
+    std::string call_id_;
+    std::function<void(std::optional<bool>)> decided_;
+};
+
+}  // namespace callgate::mcp

@@ -1,0 +1,119 @@
+// A call of the runtime that serves a client: over one request, or over several where its tool asks and the
+// client's era has an answer of its own for that (`input_required`).
+//
+// A client of the legacy era is asked by requests on the way back of its request. One of the stateless era
+// gets all open questions as the answer to its request, with a sealed state; it asks again with the answers
+// and that state, and the same call goes on.
+//
+// Threads: the server's home thread, except ask() and abilities(), and what Caller says.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <callgate/input.h>
+#include <callgate/outcome.h>
+
+#include "mcp/exchange.h"
+
+namespace callgate::mcp {
+
+class ServerCore;
+
+class Conversation final : public InputChannel, public std::enable_shared_from_this<Conversation> {
+public:
+    /// Answers the exchange with what came of the call.
+    using Finish = std::function<void(const std::shared_ptr<Exchange>&, const Outcome&)>;
+
+    Conversation(std::shared_ptr<ServerCore> core, std::shared_ptr<Exchange> exchange, std::string digest,
+                 Finish finish);
+
+    InputAbilities abilities() const override { return abilities_; }
+    void ask(std::shared_ptr<PendingInput> question) override;
+
+    /// The call began under this id.
+    void began(std::string call_id);
+    const std::string& call_id() const noexcept { return call_id_; }
+    /// Over which the state of a question is sealed: what was asked for, by whom.
+    const std::string& digest() const noexcept { return digest_; }
+    std::uint32_t round() const noexcept { return round_; }
+    /// No request waits: the client has the questions.
+    bool waits_for_client() const noexcept { return exchange_ == nullptr; }
+
+    /// The client asks again: `answers` by the names of the questions.
+    void go_on(std::shared_ptr<Exchange> exchange, Object answers);
+    /// What its first request brought along, for questions that come.
+    void offer(Object answers) { offered_ = std::move(answers); }
+    /// The client has gone, or called the request off.
+    void call_off(const std::shared_ptr<Exchange>& of);
+    void done(Outcome outcome);
+    void progress(const Progress& progress);
+    void log(LogLevel level, Value data, const std::string& logger);
+    void close_stream();
+    void go_on_as_task();
+
+    // Tasks: a call that goes on without the request it began with.
+    /// For a call that may have to be resumed: in what context.
+    void remember(Context context);
+    /// Nobody will come back for it: what it still asks is not answered any more.
+    void abandon();
+    void may_be_task(bool at_once);
+    /// It is on the record, so that its client may be given its id.
+    void on_record();
+    bool is_task() const noexcept { return task_ == Task::yes; }
+    bool has_ended() const noexcept { return outcome_.has_value(); }
+    Object questions() const;
+    const std::string& status_message() const noexcept { return status_message_; }
+    std::chrono::system_clock::time_point changed_at() const noexcept { return changed_at_; }
+    /// Answers to its questions, by their names; what answers none of them is ignored.
+    void answer(Object answers);
+    void cancel();
+
+private:
+    struct Open {
+        std::string name;
+        std::shared_ptr<PendingInput> question;
+    };
+    enum class Task : std::uint8_t { no, possible, wanted, yes };
+    void become_task();
+    void follow_approval(const Outcome& asked);
+    void resume();
+    /// The client's person is asked about a call that needs an approval. False: they cannot be.
+    bool ask_for_approval(const Outcome& asked);
+    void decided(const Outcome& asked, std::optional<bool> allowed);
+    void changed();
+    void asked(const std::shared_ptr<PendingInput>& question);
+    bool answer_from_offered(const Open& one);
+    void put_modern();
+    void put_legacy(const std::shared_ptr<PendingInput>& question);
+    void withdrawn(const std::shared_ptr<PendingInput>& question);
+
+    const std::shared_ptr<ServerCore> core_;
+    std::shared_ptr<Exchange> exchange_;
+    const bool modern_;
+    const std::shared_ptr<Session> session_;
+    const std::string digest_;
+    const InputAbilities abilities_;
+    const Finish finish_;
+    std::string call_id_;
+    std::vector<Open> open_;
+    Object offered_;
+    std::uint32_t round_ = 0;
+    std::uint32_t names_ = 0;
+    std::optional<Outcome> outcome_;
+    Context context_;
+    Task task_ = Task::no;
+    bool on_record_ = false;
+    bool cancelled_ = false;
+    bool asked_for_approval_ = false;
+    const Codec* const codec_;
+    std::string running_id_;  // of the call that runs for it now: of a resumed one that of its resumption
+    std::string status_message_;
+    std::chrono::system_clock::time_point changed_at_{};
+};
+
+}  // namespace callgate::mcp

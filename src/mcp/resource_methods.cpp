@@ -1,0 +1,207 @@
+// Resources, prompts and completion.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error_table.h"
+#include "mcp/completion.h"
+#include "mcp/server_core.h"
+
+namespace callgate::mcp {
+namespace {
+
+std::string string_of(const Object& object, std::string_view member) {
+    const Value* value = object.if_contains(member);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+// A request that was refused, or whose reader failed, as an error of the protocol.
+Fault fault_of(const Outcome& outcome) {
+    const Error* error = outcome.error();
+    if (error == nullptr) return {codes::kInternal, "There is no result."};
+    Object data = error->details;
+    data["code"] = to_string(error->code);
+    return {base::error_row(error->code).json_rpc, error->message, std::move(data)};
+}
+
+}  // namespace
+
+void ServerCore::list_resources(const std::shared_ptr<Exchange>& exchange) {
+    const auto all = catalogue_->resources();
+    const auto from = page_of(exchange, all.size());
+    if (!from) return;
+    const std::size_t next = std::min(*from + options_.limits.page_size, all.size());
+    Array items;
+    for (std::size_t i = *from; i < next; ++i) {
+        items.push_back(exchange->codec->resource(all[i]->resource));
+    }
+    respond_page(exchange, "resources", std::move(items), next, all.size());
+}
+
+void ServerCore::list_templates(const std::shared_ptr<Exchange>& exchange) {
+    const auto all = catalogue_->templates();
+    const auto from = page_of(exchange, all.size());
+    if (!from) return;
+    const std::size_t next = std::min(*from + options_.limits.page_size, all.size());
+    Array items;
+    for (std::size_t i = *from; i < next; ++i) {
+        items.push_back(exchange->codec->resource_template(all[i]->pattern));
+    }
+    respond_page(exchange, "resourceTemplates", std::move(items), next, all.size());
+}
+
+void ServerCore::list_prompts(const std::shared_ptr<Exchange>& exchange) {
+    const auto all = catalogue_->prompts();
+    const auto from = page_of(exchange, all.size());
+    if (!from) return;
+    const std::size_t next = std::min(*from + options_.limits.page_size, all.size());
+    Array items;
+    for (std::size_t i = *from; i < next; ++i) {
+        items.push_back(exchange->codec->prompt(all[i]->prompt));
+    }
+    respond_page(exchange, "prompts", std::move(items), next, all.size());
+}
+
+void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
+    const std::string uri = string_of(exchange->params, "uri");
+    if (uri.empty()) {
+        fail(exchange, {codes::kInvalidParams, "resources/read has a uri."});
+        return;
+    }
+    std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
+    if (goes_on(exchange, digest)) return;
+    std::shared_ptr<const ToolEntry> reader;
+    if (const auto resource = catalogue_->resource(uri)) {
+        reader = resource->reader;
+    } else if (const auto pattern = catalogue_->template_for(uri)) {
+        reader = pattern->reader;
+    } else {
+        fail(exchange, {exchange->codec->resource_not_found(),
+                        fmt::format("There is no resource \"{}\".", uri), Object{{"uri", uri}}});
+        return;
+    }
+    begin_call(exchange, std::move(digest), CallRequest("resources.read", Args(Object{{"uri", uri}})),
+               std::move(reader), AsTask::no,
+               [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
+                   self->finish_read(to, outcome);
+               });
+}
+
+void ServerCore::finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
+    if (!outcome.ok()) {
+        fail(exchange, fault_of(outcome));
+        return;
+    }
+    Value result = outcome.content();
+    if (!result.is_object()) {
+        fail(exchange, {codes::kInternal, "The resource could not be read."});
+        return;
+    }
+    add_cache(*exchange, result.get_object());
+    respond(exchange, json::write(result));
+}
+
+void ServerCore::get_prompt(const std::shared_ptr<Exchange>& exchange) {
+    const std::string name = string_of(exchange->params, "name");
+    const Value* arguments = exchange->params.if_contains("arguments");
+    const auto prompt = catalogue_->prompt(name);
+    if (prompt == nullptr) {
+        fail(exchange, {codes::kInvalidParams, fmt::format("There is no prompt \"{}\".", name)});
+        return;
+    }
+    if (arguments != nullptr && !arguments->is_object()) {
+        fail(exchange, {codes::kInvalidParams, "The arguments of a prompt are an object."});
+        return;
+    }
+    const Object given = arguments == nullptr ? Object{} : arguments->get_object();
+    for (const auto& [key, value] : given) {
+        if (!value.is_string()) {
+            fail(exchange, {codes::kInvalidParams, fmt::format("The argument \"{}\" of a prompt is a string.",
+                                                               std::string_view(key))});
+            return;
+        }
+    }
+    for (const PromptArgument& one : prompt->prompt.arguments) {
+        if (one.required && !given.contains(one.name)) {
+            fail(exchange, {codes::kInvalidParams,
+                            fmt::format("The prompt \"{}\" needs the argument \"{}\".", name, one.name)});
+            return;
+        }
+    }
+    std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
+    if (goes_on(exchange, digest)) return;
+    begin_call(exchange, std::move(digest),
+               CallRequest("prompts.get", Args(Object{{"name", name}, {"arguments", given}})), prompt->getter,
+               AsTask::no,
+               [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
+                   self->finish_prompt(to, outcome);
+               });
+}
+
+void ServerCore::finish_prompt(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
+    if (!outcome.ok()) {
+        fail(exchange, fault_of(outcome));
+        return;
+    }
+    Value result = outcome.content();
+    if (Object* object = result.if_object()) {
+        if (Value* messages = object->if_contains("messages"); messages != nullptr && messages->is_array()) {
+            for (Value& message : messages->get_array()) {
+                if (!message.is_object()) continue;
+                Value& content = message.get_object()["content"];
+                content = exchange->codec->content(std::move(content));
+            }
+        }
+    }
+    respond(exchange, json::write(result));
+}
+
+void ServerCore::subscribe(const std::shared_ptr<Exchange>& exchange) {
+    const std::string uri = string_of(exchange->params, "uri");
+    auto& all = exchange->session->subscriptions;
+    if (uri.empty() || (all.size() >= options_.limits.max_subscriptions && !all.contains(uri))) {
+        fail(exchange,
+             {codes::kInvalidParams, uri.empty() ? "resources/subscribe has a uri."
+                                                 : "There are as many subscriptions as there may be."});
+        return;
+    }
+    if (catalogue_->resource(uri) == nullptr && catalogue_->template_for(uri) == nullptr) {
+        fail(exchange, {exchange->codec->resource_not_found(),
+                        fmt::format("There is no resource \"{}\".", uri), Object{{"uri", uri}}});
+        return;
+    }
+    all.insert(uri);
+    respond(exchange, "{}");
+}
+
+void ServerCore::unsubscribe(const std::shared_ptr<Exchange>& exchange) {
+    exchange->session->subscriptions.erase(string_of(exchange->params, "uri"));
+    respond(exchange, "{}");
+}
+
+// What completes is a host's function, which may block: it runs as a call does.
+void ServerCore::complete(const std::shared_ptr<Exchange>& exchange) {
+    const Value* ref = exchange->params.if_contains("ref");
+    const Value* argument = exchange->params.if_contains("argument");
+    if (ref == nullptr || !ref->is_object() || argument == nullptr || !argument->is_object()) {
+        fail(exchange, {codes::kInvalidParams, "completion/complete has a ref and an argument."});
+        return;
+    }
+    if (!can_complete(*catalogue_, ref->get_object())) {
+        fail(exchange, {codes::kInvalidParams, "There is nothing by that ref to complete."});
+        return;
+    }
+    Object arguments{{"ref", *ref}, {"argument", *argument}};
+    if (const Value* context = exchange->params.if_contains("context")) arguments["context"] = *context;
+    begin_call(exchange, {}, CallRequest("completion.complete", Args(std::move(arguments))), completer_,
+               AsTask::no,
+               [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
+                   if (outcome.ok())
+                       self->respond(to, json::write(outcome.content()));
+                   else
+                       self->fail(to, fault_of(outcome));
+               });
+}
+
+}  // namespace callgate::mcp
