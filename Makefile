@@ -15,6 +15,7 @@ HOSTS ?= 3000
 PREFIX ?= /usr/local
 DESTDIR ?=
 SEED ?= 1
+REPEAT ?= 1
 
 # Configure and build one preset; $(1) is the preset, $(2) further arguments of the build.
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
@@ -144,6 +145,20 @@ schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGAT
 	@$(call build,bench,--target schema_suite)
 	@tests/schema_suite/run.sh build/bench/bin/schema_suite
 
+.PHONY: conformance
+conformance: ## the official conformance suite of MCP, both requirement sets, against a server of ours (REPEAT=1)
+	@tools/setup.sh build test bench
+	@tools/setup.sh node || true
+	@$(call build,bench,--target conformance_server)
+	@python3 -B tests/conformance/run.py build/bench/bin/conformance-server --repeat $(REPEAT)
+
+.PHONY: interop
+interop: ## npm's MCP clients and servers beside our server, over pipes and HTTP, each revision (ONLY=client2-modern/http)
+	@tools/setup.sh build test
+	@tools/setup.sh node || true
+	@$(call build,asan,--target interop_server)
+	@python3 -B tests/interop/run.py build/asan/bin/interop-server --only '$(ONLY)'
+
 .PHONY: differential
 differential: ## generated schemas and instances against ajv (PAIRS=100000 SEED=1)
 	@tools/setup.sh build test bench node
@@ -183,6 +198,15 @@ bench-waiting: ## 10,000 calls in flight and 10,000 that wait for their callers:
 	@tools/setup.sh build test bench
 	@$(call build,bench,--target waiting_bench)
 	@build/bench/bin/waiting_bench
+
+.PHONY: bench-mcp
+bench-mcp: ## the MCP server over pipes and HTTP: beside a bare pipe, nginx and the TypeScript SDKs (ROUNDS=5)
+	@tools/setup.sh build test bench
+	@tools/setup.sh load || true
+	@tools/setup.sh node || true
+	@$(call build,bench,--target mcp_bench_server mcp_bench_client)
+	@python3 -B bench/mcp/run.py build/bench/bin/mcp_bench_server build/bench/bin/mcp_bench_client --rounds $(or $(ROUNDS),5)
+
 .PHONY: bench-registry
 bench-registry: ## what it costs to list 2,000 tools, without copying them and with
 	@tools/setup.sh build test bench
@@ -210,7 +234,7 @@ picture: ## write docs/picture.svg from what the program prints now
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
 	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
-	    differential audit-attacks bench-schema bench-call bench-ledger bench-registry seed-tests newcomer)
+	    conformance differential audit-attacks bench-schema bench-call bench-mcp bench-ledger bench-registry seed-tests newcomer)
 
 .PHONY: walk
 walk: ## the files that a call passes, as ARCHITECTURE.md tells them, against real calls (WRITE=1 writes the table)
@@ -292,11 +316,14 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 	@$(MAKE) disk-faults
 	@$(MAKE) clock-jumps
 	@$(MAKE) schema-suite
+	@$(MAKE) conformance REPEAT=10
+	@$(MAKE) interop
 	@$(MAKE) differential
 	@$(MAKE) audit-attacks
 	@$(MAKE) bench-schema
 	@$(MAKE) bench-call
 	@$(MAKE) bench-waiting
+	@$(MAKE) bench-mcp
 	@$(MAKE) bench-ledger
 	@$(MAKE) bench-registry
 	@$(MAKE) times
@@ -304,7 +331,7 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 
 .PHONY: setup
 setup: ## install the packages of every verb now
-	@tools/setup.sh build test bench clang tidy format coverage docs shells node
+	@tools/setup.sh build test bench load clang tidy format coverage docs shells node
 	@tools/node.sh >/dev/null
 
 .PHONY: clean

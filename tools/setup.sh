@@ -2,7 +2,8 @@
 # tools/setup.sh GROUP...: make sure the Debian packages of these groups are installed.
 #
 # Asks dpkg what is missing and installs only that, as root or through sudo. Silent when nothing is missing.
-# Nothing already on the machine is ever removed or replaced.
+# Nothing already on the machine is ever removed or replaced, and no service that a package brings along is started, now or
+# when the machine starts.
 set -euo pipefail
 
 declare -A packages=(
@@ -11,6 +12,7 @@ declare -A packages=(
              libhowardhinnant-date-dev tzdata"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev python3 json-schema-test-suite"
     [bench]="libbenchmark-dev nlohmann-json3-dev python3"
+    [load]="wrk nginx-light"
     [clang]="clang-19 libclang-rt-19-dev"
     [tidy]="clang-tidy-19"
     [format]="clang-format-19"
@@ -61,10 +63,16 @@ if [[ " ${missing[*]} " == *" libboost1.81-dev "* ]] &&
 fi
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# What packages start and enable their services with; found before the system's own, it does nothing.
+no_services=$(mktemp -d)
+trap 'rm -rf "$log" "$no_services"' EXIT
+for name in invoke-rc.d update-rc.d deb-systemd-invoke deb-systemd-helper; do
+    ln -s /bin/true "$no_services/$name"
+done
 
 apt() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" \
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+        -o "DPkg::Path=$no_services:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "$@" \
         >"$log" 2>&1 </dev/null
 }
 install() { apt install --no-install-recommends --no-remove "${missing[@]}"; }

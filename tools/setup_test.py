@@ -20,6 +20,8 @@ exit 1
 # Like the real one: without package lists nothing can be located.
 APT_GET = """#!/bin/sh
 echo "$@" >> "$MACHINE/apt.log"
+for option; do case "$option" in DPkg::Path=*) path=${option#DPkg::Path=} ;; esac; done
+PATH=$path invoke-rc.d nginx start || touch "$MACHINE/started"
 case "$*" in
 *update*) touch "$MACHINE/lists" ;;
 *) [ -e "$MACHINE/lists" ] || { echo "E: Unable to locate package"; exit 100; } ;;
@@ -35,7 +37,7 @@ class Setup(unittest.TestCase):
         self.machine = Path(folder.name)
         self.bin = self.machine / "bin"
         self.bin.mkdir()
-        for tool in ("bash", "sh", "env", "grep", "cat", "rm", "mktemp", "touch"):
+        for tool in ("bash", "sh", "env", "grep", "cat", "rm", "mktemp", "touch", "ln"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.command("dpkg-query", DPKG_QUERY)
         self.command("apt-get", APT_GET)
@@ -72,12 +74,18 @@ class Setup(unittest.TestCase):
         self.assertEqual(len(self.apt_log()), 1)
         self.assertTrue(self.apt_log()[0].endswith("install --no-install-recommends --no-remove libgtest-dev"))
 
+    def test_starts_no_service_that_a_package_brings_along(self):
+        self.installed(TEST_GROUP[1:])
+        self.assertEqual(self.run_setup("test").returncode, 0)
+        self.assertEqual(len(self.apt_log()), 1)
+        self.assertFalse((self.machine / "started").exists())
+
     def test_fetches_the_package_lists_when_they_are_absent(self):
         (self.machine / "lists").unlink()
         self.installed([])
         done = self.run_setup("test")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([line.split()[4] for line in self.apt_log()], ["install", "update", "install"])
+        self.assertEqual([line.split()[6] for line in self.apt_log()], ["install", "update", "install"])
 
     def test_uses_sudo_when_not_root(self):
         self.installed([])

@@ -20,6 +20,8 @@ import shown  # noqa: E402
 import terminal_walk  # noqa: E402
 
 PROGRAMS = ("typed", "async", "durable", "policy")
+# What is said to the guide's MCP server, and what it says to that.
+PING, PONG = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}', '{"jsonrpc":"2.0","id":1,"result":{}}'
 
 
 class Newcomer:
@@ -31,7 +33,7 @@ class Newcomer:
         self.env = {**os.environ, "PREFIX": str(self.prefix), "HOME": str(self.scratch / "home")}
         (self.scratch / "home").mkdir()
         self.blocks, self.prints = {}, {}
-        for page in ("docs/guide/operators.md", "docs/guide/cpp.md"):
+        for page in ("docs/guide/operators.md", "docs/guide/cpp.md", "docs/guide/mcp.md"):
             last = None
             for block in pages.blocks(page):
                 if block.mark == "newcomer":
@@ -75,6 +77,7 @@ class Newcomer:
         self.steps += walk.steps
         self.passed += walk.passed
         self.texts()
+        self.mcp()
         self.step("uninstall", "make -s uninstall PREFIX=\"$PREFIX\" && [[ ! -e $PREFIX/bin/callgate ]]", self.clone)
         return len(walk.too_wide)
 
@@ -84,6 +87,11 @@ class Newcomer:
         self.step("completion", "source share/bash-completion/completions/callgate; COMP_WORDS=(bin/callgate calls res); "
                   "COMP_CWORD=2; _callgate bin/callgate; [[ ${COMPREPLY[*]} == resolve ]]", self.prefix)
         self.step("man page", f"grep -q 'callgate calls resolve' '{share}/man/man1/callgate-calls.1'", self.scratch)
+
+    def mcp(self):
+        """The first thing that the page on MCP shows: lines to the installed program."""
+        shows = next(block.lines for block in pages.blocks("docs/guide/mcp.md") if block.language == "console")
+        self.step("mcp serve", f"PATH={self.prefix}/bin:$PATH; {shows[0].removeprefix('$ ')}", self.scratch, shows[1:])
 
     def projects(self):
         found = [str(path.parent) for path in self.prefix.rglob("pkgconfig/callgate.pc")]
@@ -98,6 +106,17 @@ class Newcomer:
                 self.step("find_package: run", "build/hello", folder, self.prints[word])
             self.step(f"pkg-config: {word}", self.text("pkg-config"), folder)
             self.step(f"pkg-config: {word}: run", "./hello", folder, self.prints[word])
+        self.mcp_project()
+
+    def mcp_project(self):
+        folder = self.scratch / "mcp"
+        folder.mkdir()
+        (folder / "hello.cpp").write_text(self.text("mcp"), encoding="utf-8")
+        (folder / "CMakeLists.txt").write_text(self.text("mcp-cmake"), encoding="utf-8")
+        self.step("find_package: mcp", f"cmake -S . -B build -DCMAKE_PREFIX_PATH='{self.prefix}' && cmake --build build", folder)
+        self.step("pkg-config: mcp", self.text("mcp-pkg-config"), folder)
+        for program in ("build/hello", "./hello"):
+            self.step(f"mcp: run {program}", f"echo '{PING}' | {program}", folder, [PONG])
 
 
 def main():

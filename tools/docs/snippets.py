@@ -109,7 +109,7 @@ def write_cpp(path):
             text = f"namespace cg = callgate;\n[[maybe_unused]] void fragment([[maybe_unused]] cg::Runtime& runtime) {{\n{where}{text}\n}}"
         bodies.append(f"namespace {name} {{\n{where}{text}\n}}\n")
     if any(True for _ in header_examples()):
-        includes |= {"#include <memory>", "#include <string>", "#include <callgate/async.h>"}
+        includes |= {"#include <memory>", "#include <string>", "#include <callgate/async.h>", "#include <callgate/mcp.h>"}
         bodies.append(PRELUDE)
     for name, block in header_examples():
         where = f'#line {block.line + 1} "{pages.ROOT / block.page}"\n'
