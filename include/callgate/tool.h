@@ -215,7 +215,8 @@ public:
     ///   timed_out {reason: unanswered}, cancelled {reason: call_ended}: nobody answered
     /// or what the ledger says while it records nothing, or the caller's own failure.
     virtual void ask(InputRequest request, std::function<void(Result<InputAnswer>)> answered);
-    /// The same, and waits for the answer. A coroutine awaits async_ask() instead (async.h).
+    /// The same, and waits for the answer; unavailable {reason: too_many_waiting} where as many threads wait
+    /// for answers as may. A coroutine awaits async_ask() instead (async.h).
     virtual Result<InputAnswer> ask(InputRequest request);
 };
 

@@ -28,7 +28,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
      .retryable = true,
      .s2_code = "transport_error",
      .s3_code = "tool.unavailable",
-     .next_step = "The tool is down; try again later or use another tool."},
+     .next_step = "It cannot be done now; try again later or use another tool."},
     {.code = ErrorCode::quarantined,
      .name = "quarantined",
      .json_rpc = -31002,

@@ -499,6 +499,25 @@ TEST_F(Asking, AThreadMayWaitForTheAnswer) {
     EXPECT_EQ(ended.get_future().get().text(), "Hello Bob");
 }
 
+TEST_F(Asking, OpenQuestionsLeaveThreadsForOthers) {
+    options.max_input_threads = 1;
+    node()->tools().add_or_throw(tool("greet", "", [](CallContext& from) {
+        const Result<InputAnswer> answer = from.ask(who());
+        return answer ? "answered" : reason_in(answer.error());
+    }));
+    std::promise<Outcome> ended;
+    node()->start(CallRequest("greet"), context(),
+                  [&](Outcome outcome) { ended.set_value(std::move(outcome)); });
+    while (caller->open() == 0) std::this_thread::yield();
+    EXPECT_EQ(node()->call("greet", {}, context()).text(), "too_many_waiting");
+    ASSERT_TRUE(caller->take()->answer(InputAnswer::accept(Object{{"name", "Bob"}})));
+    EXPECT_EQ(ended.get_future().get().text(), "answered");
+    caller->answers_at_once = [](PendingInput& question) {
+        EXPECT_TRUE(question.answer(InputAnswer::accept(Object{{"name", "Ada"}})));
+    };
+    EXPECT_EQ(node()->call("greet", {}, context()).text(), "answered");
+}
+
 TEST_F(Asking, AnInlineToolMayAskToo) {
     node()->tools().add_or_throw(tool("greet", "", [](CallContext& from) {
                                      const Result<InputAnswer> answer = from.ask(who());

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/guard.h"
 #include "base/ids.h"
 #include "base/utf8.h"
@@ -134,6 +136,31 @@ private:
     std::optional<Result<InputAnswer>> answer_ CALLGATE_GUARDED_BY(mutex_);
 };
 
+// A thread of the pool that waits for an answer, one of so many.
+class InputThread {
+public:
+    InputThread(Runtime::Core& core, bool counts) : core_(core), counts_(counts) {
+        granted_ = !counts_ || core_.input_threads.fetch_add(1) < core_.options.max_input_threads;
+    }
+    ~InputThread() {
+        if (counts_) core_.input_threads.fetch_sub(1);
+    }
+    InputThread(const InputThread&) = delete;
+    InputThread& operator=(const InputThread&) = delete;
+    bool granted() const noexcept { return granted_; }
+
+private:
+    Runtime::Core& core_;
+    const bool counts_;
+    bool granted_ = false;
+};
+
+tl::unexpected<Error> too_many_waiting(std::size_t limit) {
+    return fail(ErrorCode::unavailable,
+                fmt::format("As many threads wait for answers of callers as may ({}); try again later.", limit),
+                {{"reason", "too_many_waiting"}, {"limit", limit}});
+}
+
 }  // namespace
 
 ToolReturn run_guarded(ToolBody& body, const Object& arguments, CallContext& context) {
@@ -255,6 +282,11 @@ Result<InputAnswer> RunContext::ask(InputRequest request) {
     }
     const auto waits = std::make_shared<AwaitedAnswer>();
     const WorkerPool::Waiting waiting;
+    const InputThread thread(core, waiting.holds_thread());
+    if (!thread.granted()) {
+        core.counters.dispatch.not_asked.add();
+        return too_many_waiting(core.options.max_input_threads);
+    }
     ask(std::move(request), [waits, weak = core.weak_from_this()](Result<InputAnswer> answer) {
         waits->set(std::move(answer));
         if (const auto alive = weak.lock()) alive->wake_io();

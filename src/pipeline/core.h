@@ -199,6 +199,8 @@ public:
 
     /// Calls whose tools have open questions to their callers.
     std::atomic<std::size_t> suspended{0};
+    /// Threads of the pool whose tools wait for the answers.
+    std::atomic<std::size_t> input_threads{0};
     /// Calls that wait for something: those that others can find.
     pipeline::WaitingCalls waiting_calls;
 

@@ -132,6 +132,13 @@ Context any_context(base::Rng& rng) {
     return context;
 }
 
+// An inline tool always answers. Where its deadline has passed and the disk takes long, its caller is not told
+// of an end that is not on the record yet.
+bool left_before_the_disk_answered(const Outcome& outcome) {
+    const Value* reason = outcome.error() ? outcome.error()->details.if_contains("reason") : nullptr;
+    return reason != nullptr && *reason == "not_recorded_yet";
+}
+
 void every_call_ends_once_and_no_key_runs_twice(Kept kept) {
     constexpr int kThreads = 6;
     constexpr int kRounds = 150;
@@ -150,7 +157,7 @@ void every_call_ends_once_and_no_key_runs_twice(Kept kept) {
                     // Several threads come with the same key.
                     context.idempotency_key = "key " + std::to_string(round);
                     const Outcome outcome = node.runtime->call("inlined", {}, context);
-                    if (outcome.state() == State::unknown) ++odd;  // an inline tool always answers
+                    if (outcome.state() == State::unknown && !left_before_the_disk_answered(outcome)) ++odd;
                     break;
                 }
                 case 1: (void)node.runtime->call(any_call(rng), context); break;

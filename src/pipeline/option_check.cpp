@@ -42,6 +42,7 @@ Result<void> check_options(const RuntimeOptions& options) {
         {"max_input_time", " ms", options.max_input_time.count(), 1, 7 * kDay},
         {"max_input_rounds", "", whole(options.max_input_rounds), 0, 10'000},
         {"max_suspended_calls", "", whole(options.max_suspended_calls), 0, 10'000'000},
+        {"max_input_threads", "", whole(options.max_input_threads), 0, 10'000},
         {"max_nesting", "", whole(options.max_nesting), 0, 1'000},
     };
     for (const Range& range : ranges) {

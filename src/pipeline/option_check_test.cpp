@@ -51,6 +51,7 @@ TEST(RuntimeOptionsCheck, WhatNobodyCanKeepIsRefusedByItsName) {
         {"callback_threads", [](RuntimeOptions& o) { o.callback_threads = 0; }},
         {"ledger_readers", [](RuntimeOptions& o) { o.ledger_readers = 0; }},
         {"pool_threads", [](RuntimeOptions& o) { o.pool_threads = std::numeric_limits<std::size_t>::max(); }},
+        {"max_input_threads", [](RuntimeOptions& o) { o.max_input_threads = 100'000; }},
         {"max_nesting", [](RuntimeOptions& o) { o.max_nesting = 1'000'000; }},
     };
     for (const auto& [option, change] : wrong) EXPECT_EQ(refused_option(change), option);

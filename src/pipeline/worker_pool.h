@@ -87,6 +87,9 @@ public:
         Waiting(const Waiting&) = delete;
         Waiting& operator=(const Waiting&) = delete;
 
+        /// Whether it is a thread of a pool, which others have to do without meanwhile.
+        bool holds_thread() const noexcept { return counted_; }
+
         /// Something to do has come for it: it counts while it does that.
         template <class Work>
         void interrupt(Work work) {
