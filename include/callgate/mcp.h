@@ -167,10 +167,13 @@ struct Prompt {
 };
 
 struct ServerLimits {
-    std::size_t page_size = 1'000;                ///< of lists
-    std::size_t max_requests = 10'000;            ///< under way, of all clients
+    std::size_t page_size = 1'000;      ///< of lists
+    std::size_t max_requests = 10'000;  ///< under way, of all clients; those that listen not counted
     std::size_t max_requests_per_client = 1'000;  ///< of one session, or one standard input
-    std::size_t max_sessions = 10'000;            ///< legacy; the one that was idle for the longest goes
+    std::size_t max_batch = 100;                  ///< messages that come together (2025-03-26)
+    /// Over HTTP, of the legacy era. The one that was used the longest ago goes; where all are in use
+    /// (requests under way, a client that listens), no further one begins.
+    std::size_t max_sessions = 10'000;
     std::chrono::milliseconds session_idle{3'600'000};
     std::size_t max_subscriptions = 1'000;  ///< URIs of one client
     std::size_t max_listeners = 10'000;     ///< open `subscriptions/listen` and GET streams

@@ -34,13 +34,34 @@ std::string to_string(const EventId& id) {
     return fmt::format("{}-{}", id.stream, id.event);
 }
 
-void EventStream::attach(std::shared_ptr<net::HttpReply> reply) {
-    if (reply_) reply_->end();
-    reply_ = std::move(reply);
+const EventLog::Event& EventLog::add(const EventId& id, std::string text) {
+    bytes_ += text.size();
+    events_.push_back({id, std::move(text)});
+    while (events_.size() > 1 && (events_.size() > max_events_ || bytes_ > max_bytes_)) {
+        bytes_ -= events_.front().text.size();
+        events_.pop_front();
+    }
+    return events_.back();
 }
 
-void EventStream::detach() {
-    attach(nullptr);
+void EventLog::drop(std::uint64_t stream) {
+    std::erase_if(events_, [&](const Event& event) {
+        if (event.id.stream != stream) return false;
+        bytes_ -= event.text.size();
+        return true;
+    });
+}
+
+void EventStream::attach(std::shared_ptr<net::HttpReply> reply, std::shared_ptr<void> place) {
+    if (reply_) reply_->end();
+    reply_ = std::move(reply);
+    place_ = std::move(place);
+}
+
+void EventStream::lost(const net::HttpReply* reply) {
+    if (reply_.get() != reply) return;
+    reply_ = nullptr;
+    place_ = nullptr;
 }
 
 void EventStream::prime() {
@@ -53,18 +74,12 @@ void EventStream::prime() {
 
 void EventStream::add(std::string text) {
     if (finished_) return;
-    bytes_ += text.size();
-    kept_.push_back({++last_, std::move(text)});
-    write(kept_.back());
-    while (!kept_.empty() && (kept_.size() > max_events_ || bytes_ > max_bytes_)) {
-        bytes_ -= kept_.front().text.size();
-        kept_.pop_front();
-    }
+    write(log_->add({number_, ++last_}, std::move(text)));
 }
 
-void EventStream::write(const Kept& event) {
+void EventStream::write(const EventLog::Event& event) {
     if (!reply_) return;
-    const std::string id = to_string(EventId{number_, event.number});
+    const std::string id = to_string(event.id);
     std::string out;
     wire::append_event(out, {event.text, {}, id});
     reply_->write(std::move(out));
@@ -75,10 +90,19 @@ void EventStream::finish() {
     detach();
 }
 
-void EventStream::resume(std::uint64_t after, std::shared_ptr<net::HttpReply> reply) {
-    attach(std::move(reply));
-    for (const Kept& event : kept_) {
-        if (event.number > after) write(event);
+bool EventStream::can_resume(std::uint64_t after) const noexcept {
+    if (after >= last_) return after == last_;
+    for (const EventLog::Event& event : log_->events()) {
+        if (event.id.stream == number_) return event.id.event <= after + 1;
+    }
+    return false;
+}
+
+void EventStream::resume(std::uint64_t after, std::shared_ptr<net::HttpReply> reply,
+                         std::shared_ptr<void> place) {
+    attach(std::move(reply), std::move(place));
+    for (const EventLog::Event& event : log_->events()) {
+        if (event.id.stream == number_ && event.id.event > after) write(event);
     }
     if (finished_) detach();
 }

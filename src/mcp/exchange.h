@@ -20,6 +20,11 @@ namespace callgate::mcp {
 class Session;
 class Conversation;
 
+/// How clients come. One that drains takes none that listen any more.
+struct Transport {
+    bool drains = false;
+};
+
 /// Where what belongs to one request goes: messages, in order, and then its one answer.
 class Outlet {
 public:
@@ -38,6 +43,10 @@ public:
     virtual void drop() = 0;
     /// What came was no request: it has arrived.
     virtual void acknowledge() = 0;
+    /// Whether messages before the answer reach the client.
+    virtual bool carries_messages() const { return true; }
+    /// Null: one that ends with its one client.
+    virtual const Transport* transport() const { return nullptr; }
 };
 
 /// The headers of an HTTP request, as far as they say what its message says.
@@ -68,6 +77,7 @@ struct Exchange {
     Value progress_token;
     std::optional<LogLevel> log_level;         ///< of this request: the stateless era
     std::weak_ptr<Conversation> conversation;  ///< once a call serves it
+    bool listens = false;                      ///< answered only when it ends
     bool counted = false;                      ///< among those under way
     bool ended = false;                        ///< answered, or called off
 

@@ -80,7 +80,8 @@ struct HttpTransport::Visit {
 // again.
 class HttpTransport::Way final : public Outlet {
 public:
-    Way(Visit visit, std::shared_ptr<ServerCore> core) : visit_(std::move(visit)), core_(std::move(core)) {}
+    Way(Visit visit, std::shared_ptr<const HttpTransport> transport)
+        : visit_(std::move(visit)), transport_(std::move(transport)), core_(transport_->core_) {}
 
     void belongs_to(const std::shared_ptr<Session>& session, bool begins) override {
         session_ = session;
@@ -97,7 +98,7 @@ public:
             return;
         }
         net::HttpHeaders headers = visit_.headers(kJson);
-        if (begins_ && status == 200) headers.emplace_back("Mcp-Session-Id", session_->id());
+        if (begins_ && session_->codec != nullptr) headers.emplace_back("Mcp-Session-Id", session_->id());
         visit_.reply->send({status, std::move(headers), std::move(text)});
     }
     void on_gone(std::function<void()> function) override {
@@ -114,6 +115,7 @@ public:
         finish();
     }
     void acknowledge() override { visit_.done(202); }
+    const Transport* transport() const override { return transport_.get(); }
 
 private:
     void begin() {
@@ -121,8 +123,7 @@ private:
         begun_ = true;
         visit_.reply->begin(200, visit_.headers(kEvents));
         if (!session_) return;
-        stream_ = session_->new_stream(core_->options().limits.kept_events,
-                                       core_->options().limits.kept_event_bytes);
+        stream_ = session_->new_stream();
         stream_->attach(visit_.reply);
         if (session_->codec != nullptr && session_->codec->stream_polling()) stream_->prime();
     }
@@ -143,7 +144,8 @@ private:
     }
 
     const Visit visit_;
-    const std::shared_ptr<ServerCore> core_;
+    const std::shared_ptr<const HttpTransport> transport_;
+    const std::shared_ptr<ServerCore>& core_;
     std::shared_ptr<Session> session_;
     std::shared_ptr<EventStream> stream_;
     bool begins_ = false;
@@ -155,15 +157,18 @@ namespace {
 // What belongs to no request, for a session whose client listens.
 class SideStream final : public Outlet {
 public:
-    explicit SideStream(std::shared_ptr<EventStream> stream) : stream_(std::move(stream)) {}
+    SideStream(std::shared_ptr<EventStream> stream, std::shared_ptr<const Transport> transport)
+        : stream_(std::move(stream)), transport_(std::move(transport)) {}
     void message(std::string text) override { stream_->add(std::move(text)); }
     void respond(std::string /*text*/, int /*status*/) override {}
     void on_gone(std::function<void()> /*function*/) override {}
     void drop() override { stream_->finish(); }
     void acknowledge() override {}
+    const Transport* transport() const override { return transport_.get(); }
 
 private:
     const std::shared_ptr<EventStream> stream_;
+    const std::shared_ptr<const Transport> transport_;
 };
 
 }  // namespace
@@ -227,7 +232,7 @@ void HttpTransport::post(const Visit& visit) {
 
 void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
     const auto id = visit.request->header("Mcp-Session-Id");
-    Arrival arrival{std::make_shared<Way>(visit, core_), id ? core_->find_session(*id) : nullptr,
+    Arrival arrival{std::make_shared<Way>(visit, shared_from_this()), id ? core_->find_session(*id) : nullptr,
                     std::make_shared<HeadersOf>(visit.request), true, id.has_value()};
     if (!messages.batch) {
         if (auto* bad = std::get_if<BadMessage>(&messages.all.front()))
@@ -242,6 +247,11 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
             400, {codes::kInvalidRequest, "A POST is one message: batches are of sessions of 2025-03-26."});
         return;
     }
+    const std::size_t most = core_->options().limits.max_batch;
+    if (messages.all.size() > most) {
+        visit.refuse(400, {codes::kInvalidRequest, fmt::format("A batch has at most {} messages.", most)});
+        return;
+    }
     const auto batch = std::make_shared<Batch>(messages.all.size(), [visit](std::string text) {
         if (text.empty())
             visit.done(202);
@@ -249,7 +259,7 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
             visit.reply->send({200, visit.headers(kJson), std::move(text)});
     });
     for (ReadMessage& one : messages.all) {
-        arrival.outlet = std::make_shared<BatchWay>(batch, session->side);
+        arrival.outlet = std::make_shared<BatchWay>(batch, id_of(one), session->side);
         if (auto* bad = std::get_if<BadMessage>(&one))
             core_->refuse(*bad, arrival);
         else
@@ -275,25 +285,41 @@ void HttpTransport::get(const Visit& visit) {
         visit.refuse(406, {codes::kInvalidRequest, "A client that listens accepts text/event-stream."});
         return;
     }
-    session->last_used = std::chrono::steady_clock::now();
+    if (drains) {
+        visit.refuse(503, {codes::kInternal, "The server is about to end."});
+        return;
+    }
+    auto place = core_->place_to_listen();
+    if (place == nullptr) {
+        visit.refuse(503, {codes::kInternal, "As many clients listen as may; try again later."});
+        return;
+    }
+    const auto lost_with = [&](const std::shared_ptr<EventStream>& stream) {
+        visit.reply->on_gone([core = core_, weak = std::weak_ptr(stream), reply = visit.reply.get()] {
+            core->at_home([weak, reply] {
+                if (const auto attached = weak.lock()) attached->lost(reply);
+            });
+        });
+    };
     if (const auto last = visit.request->header("Last-Event-ID")) {
         const auto event = parse_event_id(*last);
         const auto stream = event ? session->find_stream(event->stream) : nullptr;
-        if (stream == nullptr) {
-            visit.refuse(400, {codes::kInvalidRequest, "There is no such event to go on from."});
+        if (stream == nullptr || !stream->can_resume(event->event)) {
+            visit.refuse(400, {codes::kInvalidRequest, "What came after this event is not kept (any more)."});
             return;
         }
         visit.reply->begin(200, visit.headers(kEvents));
-        stream->resume(event->event, visit.reply);
+        stream->resume(event->event, visit.reply, std::move(place));
+        lost_with(stream);
         return;
     }
     visit.reply->begin(200, visit.headers(kEvents));
     if (session->side_stream == nullptr || session->side_stream->finished()) {
-        session->side_stream = session->new_stream(core_->options().limits.kept_events,
-                                                   core_->options().limits.kept_event_bytes);
-        session->side = std::make_shared<SideStream>(session->side_stream);
+        session->side_stream = session->new_stream();
+        session->side = std::make_shared<SideStream>(session->side_stream, shared_from_this());
     }
-    session->side_stream->attach(visit.reply);
+    session->side_stream->attach(visit.reply, std::move(place));
+    lost_with(session->side_stream);
 }
 
 void HttpTransport::end(const Visit& visit) {

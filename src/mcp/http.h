@@ -19,12 +19,12 @@
 namespace callgate::mcp {
 
 /// What the requests of an endpoint have in common.
-class HttpTransport final : public std::enable_shared_from_this<HttpTransport> {
+class HttpTransport final : public Transport, public std::enable_shared_from_this<HttpTransport> {
 public:
     HttpTransport(std::shared_ptr<ServerCore> core, std::string path)
         : core_(std::move(core)), path_(std::move(path)) {}
 
-    void end_listening() { core_->end_listening(); }
+    void end_listening() { core_->end_listening(*this); }
     /// Any thread.
     void take(std::unique_ptr<net::HttpRequest> request, std::shared_ptr<net::HttpReply> reply);
 

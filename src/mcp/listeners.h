@@ -4,11 +4,12 @@
 // Threads: the server's home thread.
 #pragma once
 
-#include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mcp/exchange.h"
 
@@ -25,21 +26,18 @@ public:
     };
     /// It is notified from now on, until it is removed.
     void add(std::shared_ptr<Exchange> exchange, Filter filter);
-    void remove(const std::shared_ptr<Exchange>& exchange);
+    void remove(const std::shared_ptr<Exchange>& exchange) { all_.erase(exchange); }
     std::size_t size() const noexcept { return all_.size(); }
-    std::list<std::shared_ptr<Exchange>> exchanges() const;
+    /// Those by that transport; all, where it is null.
+    std::vector<std::shared_ptr<Exchange>> exchanges(const Transport* by = nullptr) const;
 
     void lists_changed(std::string_view method);
     void resource_updated(const std::string& uri);
     void task_changed(const std::string& id, const Object& task);
 
 private:
-    struct Listener {
-        std::shared_ptr<Exchange> exchange;
-        Filter filter;
-    };
-    static void notify(const Listener& listener, std::string_view method, Object params);
-    std::list<Listener> all_;
+    static void notify(const Exchange& exchange, std::string_view method, Object params);
+    std::map<std::shared_ptr<Exchange>, Filter> all_;
 };
 
 }  // namespace callgate::mcp

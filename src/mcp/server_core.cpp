@@ -1,14 +1,11 @@
 #include "mcp/server_core.h"
 
 #include <algorithm>
-#include <array>
 #include <future>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/encoding.h"
-#include "base/rng.h"
 #include "mcp/completion.h"
 #include "mcp/envelope.h"
 #include "wire/header_value.h"
@@ -16,7 +13,6 @@
 namespace callgate::mcp {
 namespace {
 
-constexpr std::size_t kSessionIdBytes = 24;
 constexpr std::chrono::milliseconds kStateGoodFor{900'000};
 
 std::string key_of(const Value& id) {
@@ -117,6 +113,7 @@ ServerCore::ServerCore(Runtime& runtime, net::Loop& loop, ServerOptions options)
       run_at_home_(home_->executor()),
       states_(kStateGoodFor),
       completer_(make_completer(catalogue_)),
+      sessions_(options_.limits),
       tasks_(runtime_, options_, run_at_home_) {
     const Object meta{{envelope::kServerInfo, codec_2026_07_28().info(options_)}};
     modern_info_ = "\"_meta\":" + json::write(Value(meta));
@@ -161,17 +158,12 @@ void ServerCore::close() {
     std::promise<void> closed;
     at_home([&] {
         closed_ = true;
-        std::vector<std::shared_ptr<Session>> sessions;
-        for (const auto& [id, session] : sessions_) {
-            sessions.push_back(session);
-        }
-        for (const auto& session : sessions) {
+        for (const auto& session : sessions_.all()) {
             end_session(session);
         }
         tasks_.abandon();
         for (const auto& exchange : listeners_.exchanges()) {
-            listeners_.remove(exchange);
-            respond(exchange, "{}");
+            end_listener(exchange);
         }
         const auto kept = std::exchange(kept_, {});
         for (const auto& [id, one] : kept) {
@@ -183,25 +175,41 @@ void ServerCore::close() {
     closed.get_future().wait();
 }
 
-void ServerCore::end_listening() {
+// The specification asks for both: the cancellation first, then the answer.
+void ServerCore::end_listener(const std::shared_ptr<Exchange>& exchange) {
+    listeners_.remove(exchange);
+    const Object meta{{envelope::kSubscriptionId, exchange->id}};
+    exchange->outlet->message(notification_text(
+        "notifications/cancelled",
+        Object{{"requestId", exchange->id}, {"reason", "the server ends this stream"}, {"_meta", meta}}));
+    respond(exchange, json::write(Value(Object{{"_meta", meta}})));
+}
+
+void ServerCore::end_listening(Transport& by) {
     std::promise<void> ended;
     at_home([&] {
-        for (const auto& exchange : listeners_.exchanges()) {
-            listeners_.remove(exchange);
-            respond(exchange, "{}");
+        by.drains = true;
+        for (const auto& exchange : listeners_.exchanges(&by)) {
+            end_listener(exchange);
         }
-        for (const auto& [id, session] : sessions_) {
-            if (session->side_stream) session->side_stream->detach();
+        for (const auto& session : sessions_.all()) {
+            if (session->side && session->side->transport() == &by) session->side_stream->detach();
         }
         ended.set_value();
     });
     ended.get_future().wait();
 }
 
+std::shared_ptr<void> ServerCore::place_to_listen() {
+    if (listeners_.size() + *listening_ >= options_.limits.max_listeners) return nullptr;
+    ++*listening_;
+    return {static_cast<void*>(listening_.get()), [count = listening_](void*) { --*count; }};
+}
+
 void ServerCore::lists_changed(std::string_view method) {
     at_home([self = shared_from_this(), method] {
         self->listeners_.lists_changed(method);
-        for (const auto& [id, session] : self->sessions_) {
+        for (const auto& session : self->sessions_.all()) {
             if (session->side && session->initialized)
                 session->side->message(notification_text(method, nullptr));
         }
@@ -211,7 +219,7 @@ void ServerCore::lists_changed(std::string_view method) {
 void ServerCore::resource_updated(std::string uri) {
     at_home([self = shared_from_this(), uri = std::move(uri)] {
         self->listeners_.resource_updated(uri);
-        for (const auto& [id, session] : self->sessions_) {
+        for (const auto& session : self->sessions_.all()) {
             if (session->side && session->subscriptions.contains(uri))
                 session->side->message(
                     notification_text("notifications/resources/updated", Object{{"uri", uri}}));
@@ -233,7 +241,6 @@ void ServerCore::refuse(const BadMessage& bad, const Arrival& arrival) {
 void ServerCore::take(Message message, const Arrival& arrival) {
     if (closed_) return;
     const Home::Turn turn(*home_);
-    if (arrival.session) arrival.session->last_used = std::chrono::steady_clock::now();
     switch (message.kind) {
         case Message::Kind::request: take_request(std::move(message), arrival); return;
         case Message::Kind::notification: take_notification(message, arrival); return;
@@ -336,8 +343,14 @@ void ServerCore::take_legacy(Message message, const Arrival& arrival) {
     exchange->outlet = arrival.outlet;
     exchange->headers = arrival.headers;
     const bool begins = exchange->method == "initialize";
-    if (begins && exchange->session == nullptr) exchange->session = new_session();
-    const auto& session = exchange->session;
+    const bool is_new = begins && exchange->session == nullptr && arrival.http;
+    if (is_new) exchange->session = new_session();
+    const auto session = exchange->session;
+    if (session == nullptr && is_new) {
+        fail(exchange, {codes::kInternal, "As many sessions as there may be are in use; try again later."},
+             503);
+        return;
+    }
     if (session == nullptr) {
         refuse_without_session(exchange->id, arrival);
         return;
@@ -358,6 +371,7 @@ void ServerCore::take_legacy(Message message, const Arrival& arrival) {
         return;
     }
     run(exchange, method->second);
+    if (is_new && session->codec == nullptr) end_session(session);  // it was refused
 }
 
 void ServerCore::run(const std::shared_ptr<Exchange>& exchange, const Method& method) {
@@ -400,7 +414,7 @@ void ServerCore::finished(const std::shared_ptr<Exchange>& exchange) {
     exchange->ended = true;
     if (!exchange->counted) return;
     exchange->counted = false;
-    --requests_now_;
+    if (!exchange->listens) --requests_now_;
     if (exchange->session == nullptr) return;
     const auto it = exchange->session->requests.find(key_of(exchange->id));
     if (it != exchange->session->requests.end() && it->second == exchange)
@@ -481,36 +495,21 @@ void ServerCore::take_response(Message message, const Arrival& arrival) {
 }
 
 std::shared_ptr<Session> ServerCore::find_session(std::string_view id) {
-    const auto it = sessions_.find(id);
-    return it == sessions_.end() ? nullptr : it->second;
+    auto session = sessions_.find(id);
+    if (session) sessions_.used(*session, std::chrono::steady_clock::now());
+    return session;
 }
 
 std::shared_ptr<Session> ServerCore::new_session() {
     const auto now = std::chrono::steady_clock::now();
-    while (sessions_.size() >= options_.limits.max_sessions) {
-        const auto oldest = std::min_element(
-            sessions_.begin(), sessions_.end(),
-            [](const auto& a, const auto& b) { return a.second->last_used < b.second->last_used; });
-        end_session(std::shared_ptr(oldest->second));
-    }
-    std::vector<std::shared_ptr<Session>> idle;
-    for (const auto& [id, session] : sessions_) {
-        if (now - session->last_used > options_.limits.session_idle && session->requests.empty())
-            idle.push_back(session);
-    }
-    for (const auto& session : idle) {
+    for (const auto& session : sessions_.make_room(now)) {
         end_session(session);
     }
-    std::array<std::byte, kSessionIdBytes> bytes{};
-    base::SystemRng().fill(bytes);
-    auto session = std::make_shared<Session>(
-        base::hex_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-    session->last_used = now;
-    sessions_.emplace(session->id(), session);
-    return session;
+    return sessions_.new_session(now);
 }
 
-void ServerCore::end_client(const std::shared_ptr<Session>& session) {
+void ServerCore::end_session(const std::shared_ptr<Session>& session) {
+    sessions_.remove(session);
     if (session->ended) return;
     session->ended = true;
     const auto questions = std::exchange(session->questions, {});
@@ -525,11 +524,6 @@ void ServerCore::end_client(const std::shared_ptr<Session>& session) {
     }
     if (session->side) session->side->drop();
     session->side.reset();
-}
-
-void ServerCore::end_session(const std::shared_ptr<Session>& session) {
-    end_client(session);
-    sessions_.erase(session->id());
 }
 
 void ServerCore::keep(const std::shared_ptr<Conversation>& conversation) {

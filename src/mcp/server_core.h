@@ -7,7 +7,6 @@
 // Threads: the home thread, except where a member says otherwise.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,7 +28,7 @@
 #include "mcp/message.h"
 #include "mcp/param_headers.h"
 #include "mcp/request_state.h"
-#include "mcp/session.h"
+#include "mcp/sessions.h"
 #include "mcp/tasks.h"
 #include "net/loop.h"
 
@@ -72,19 +71,21 @@ public:
     void close();
     void lists_changed(std::string_view method);  ///< "notifications/tools/list_changed", …
     void resource_updated(std::string uri);
-    /// Streams that only wait for changes end: nothing is under way on them. Returns when they have.
-    void end_listening();
+    /// Streams by this transport that only wait for changes end, and it takes no more: nothing is under way
+    /// on them. Returns when they have. Not on the home thread.
+    void end_listening(Transport& by);
+    /// For a client that listens, until it is released. Null: as many listen as may.
+    std::shared_ptr<void> place_to_listen();
 
     /// One message. What cannot be one is answered with the fault.
     void take(Message message, const Arrival& arrival);
     void refuse(const BadMessage& bad, const Arrival& arrival);
 
-    // Sessions of the legacy era over HTTP.
+    /// Over HTTP, by its id; it is in use now.
     std::shared_ptr<Session> find_session(std::string_view id);
-    std::shared_ptr<Session> new_session();
+    std::shared_ptr<Session> new_session_over_lines() { return sessions_.new_session_over_lines(); }
+    /// Its requests are called off.
     void end_session(const std::shared_ptr<Session>& session);
-    /// The client has closed its side of standard input: all of its requests are called off.
-    void end_client(const std::shared_ptr<Session>& session);
 
     // Answers. Each exchange is answered once; later ones are dropped.
     void respond(const std::shared_ptr<Exchange>& exchange, std::string_view result);
@@ -94,8 +95,6 @@ public:
     bool closed() const noexcept { return closed_; }
     void keep(const std::shared_ptr<Conversation>& conversation);
     void forget(const Conversation& conversation);
-
-    std::size_t requests_now() const noexcept { return requests_now_; }
 
 private:
     using Handler = void (ServerCore::*)(const std::shared_ptr<Exchange>&);
@@ -156,6 +155,9 @@ private:
                       std::size_t next, std::size_t size);
     void add_cache(const Exchange& exchange, Object& result) const;
     void call_off(const std::shared_ptr<Exchange>& exchange);
+    /// Over HTTP. Null: as many as there may be are in use.
+    std::shared_ptr<Session> new_session();
+    void end_listener(const std::shared_ptr<Exchange>& exchange);
 
     Runtime& runtime_;
     net::Loop& loop_;
@@ -168,7 +170,7 @@ private:
     std::string modern_info_;  // what each result of the stateless era says of the server, as a member
     std::shared_ptr<void> watches_registry_;
 
-    std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
+    Sessions sessions_;
     struct Kept {
         std::shared_ptr<Conversation> conversation;
         std::chrono::steady_clock::time_point since;
@@ -177,6 +179,7 @@ private:
     Listeners listeners_;
     ParamHeaders param_headers_;
     Tasks tasks_;
+    const std::shared_ptr<std::size_t> listening_ = std::make_shared<std::size_t>(0);  // GET streams
     std::size_t requests_now_ = 0;
     bool closed_ = false;
 };

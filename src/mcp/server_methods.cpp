@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "json/size.h"
 #include "mcp/envelope.h"
 #include "mcp/server_core.h"
 
@@ -14,6 +15,7 @@ namespace callgate::mcp {
 namespace {
 
 constexpr std::size_t kMaxCursor = 64;
+constexpr std::size_t kMaxKept = 64u << 10;  // of what a client says of itself
 
 std::string_view text_in(const Object& object, std::string_view member) {
     const Value* value = object.if_contains(member);
@@ -36,6 +38,18 @@ std::set<std::string, std::less<>> strings_in(const Object& object, std::string_
     return all;
 }
 
+// What its client will be notified of, as it is answered.
+Object honoured(const Listeners::Filter& filter) {
+    Object accepted;
+    if (filter.tools) accepted["toolsListChanged"] = true;
+    if (filter.prompts) accepted["promptsListChanged"] = true;
+    if (filter.resources) accepted["resourcesListChanged"] = true;
+    if (!filter.uris.empty())
+        accepted["resourceSubscriptions"] = Array(filter.uris.begin(), filter.uris.end());
+    if (!filter.tasks.empty()) accepted["taskIds"] = Array(filter.tasks.begin(), filter.tasks.end());
+    return accepted;
+}
+
 }  // namespace
 
 void ServerCore::initialize(const std::shared_ptr<Exchange>& exchange) {
@@ -51,10 +65,19 @@ void ServerCore::initialize(const std::shared_ptr<Exchange>& exchange) {
         fail(exchange, {codes::kInvalidRequest, "This session has begun already."});
         return;
     }
+    // They are kept for as long as the session is.
+    const Value* info = exchange->params.if_contains("clientInfo");
+    if (json::text_size_up_to(*capabilities, kMaxKept + 1) > kMaxKept ||
+        (info != nullptr && json::text_size_up_to(*info, kMaxKept + 1) > kMaxKept)) {
+        fail(exchange,
+             {codes::kInvalidParams,
+              fmt::format("A client's capabilities and clientInfo have at most {} bytes.", kMaxKept)});
+        return;
+    }
     const Codec* wanted = find_codec(version->get_string());
     session.codec = wanted != nullptr && !wanted->modern() ? wanted : &latest_legacy_codec();
     session.capabilities = std::make_shared<const Object>(capabilities->get_object());
-    if (const Value* info = exchange->params.if_contains("clientInfo"); info != nullptr && info->is_object())
+    if (info != nullptr && info->is_object())
         session.client_info = std::make_shared<const Object>(info->get_object());
     exchange->codec = session.codec;
     Object result{{"protocolVersion", session.codec->revision()},
@@ -103,23 +126,28 @@ void ServerCore::listen(const std::shared_ptr<Exchange>& exchange) {
     filter.prompts = is_true(wanted, "promptsListChanged");
     filter.resources = is_true(wanted, "resourcesListChanged");
     filter.uris = strings_in(wanted, "resourceSubscriptions");
-    filter.tasks = strings_in(wanted, "taskIds");
-    if (filter.uris.size() + filter.tasks.size() > options_.limits.max_subscriptions ||
-        listeners_.size() >= options_.limits.max_listeners) {
+    if (tasks_.known_to(*exchange)) filter.tasks = strings_in(wanted, "taskIds");
+    if (filter.uris.size() + filter.tasks.size() > options_.limits.max_subscriptions) {
         fail(exchange, {codes::kInvalidParams, "More is listened for than this server allows."});
         return;
     }
-    Object honoured;
-    for (const auto& [key, value] : wanted) {
-        if (key == "toolsListChanged" || key == "promptsListChanged" || key == "resourcesListChanged" ||
-            key == "resourceSubscriptions" || key == "taskIds")
-            honoured[key] = value;
+    const Transport* by = exchange->outlet->transport();
+    if (by != nullptr && by->drains) {
+        fail(exchange, {codes::kInternal, "The server is about to end."}, 503);
+        return;
     }
-    exchange->outlet->message(
+    if (listeners_.size() + *listening_ >= options_.limits.max_listeners) {
+        fail(exchange, {codes::kInternal, "As many clients listen as may; try again later."}, 503);
+        return;
+    }
+    const std::string acknowledged =
         notification_text("notifications/subscriptions/acknowledged",
-                          Object{{"notifications", std::move(honoured)},
-                                 {"_meta", Object{{envelope::kSubscriptionId, exchange->id}}}}));
+                          Object{{"notifications", honoured(filter)},
+                                 {"_meta", Object{{envelope::kSubscriptionId, exchange->id}}}});
+    exchange->params.clear();  // it stays for as long as its client listens
     listeners_.add(exchange, std::move(filter));
+    --requests_now_;  // it is counted among those that listen
+    exchange->outlet->message(acknowledged);
 }
 
 // A cursor is how far a list has been read; it holds no more than that.

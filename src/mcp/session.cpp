@@ -2,11 +2,11 @@
 
 namespace callgate::mcp {
 
-std::shared_ptr<EventStream> Session::new_stream(std::size_t max_events, std::size_t max_bytes) {
+std::shared_ptr<EventStream> Session::new_stream() {
     for (auto it = streams_.begin(); streams_.size() >= kMaxStreams && it != streams_.end();) {
         it = it->second->finished() ? streams_.erase(it) : std::next(it);
     }
-    auto stream = std::make_shared<EventStream>(++last_stream_, max_events, max_bytes);
+    auto stream = std::make_shared<EventStream>(++last_stream_, log_);
     streams_.emplace(stream->number(), stream);
     return stream;
 }

@@ -29,9 +29,14 @@ struct OpenRequest {
 
 class Session {
 public:
-    explicit Session(std::string id) : id_(std::move(id)) {}
+    Session(std::string id, const ServerLimits& limits)
+        : id_(std::move(id)), log_(std::make_shared<EventLog>(limits.kept_events, limits.kept_event_bytes)) {}
 
     const std::string& id() const noexcept { return id_; }
+    /// Requests are under way, or its client listens.
+    bool in_use() const noexcept {
+        return !requests.empty() || (side_stream != nullptr && side_stream->attached());
+    }
 
     const Codec* codec = nullptr;  ///< null: nobody has said `initialize` yet
     SharedObject client_info = no_members();
@@ -45,16 +50,18 @@ public:
     /// For what belongs to no request; null: the client does not listen.
     std::shared_ptr<Outlet> side;
     std::shared_ptr<EventStream> side_stream;  ///< over HTTP
-    std::chrono::steady_clock::time_point last_used{};
     bool ended = false;
 
     /// A stream over HTTP; the oldest that have ended go when there are many.
-    std::shared_ptr<EventStream> new_stream(std::size_t max_events, std::size_t max_bytes);
+    std::shared_ptr<EventStream> new_stream();
     std::shared_ptr<EventStream> find_stream(std::uint64_t number) const;
 
 private:
+    friend class Sessions;
     static constexpr std::size_t kMaxStreams = 64;
-    std::string id_;
+    const std::string id_;
+    const std::shared_ptr<EventLog> log_;
+    std::chrono::steady_clock::time_point last_used_{};
     std::uint64_t last_stream_ = 0;
     std::map<std::uint64_t, std::shared_ptr<EventStream>> streams_;
 };

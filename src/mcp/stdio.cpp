@@ -44,10 +44,14 @@ os::Fd own_descriptor(int fd, int mode) {
             ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
         if (again) return again;
     }
-    os::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-    const bool may_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
-    if (copy && may_block) (void)::fcntl(copy.get(), F_SETFL, ::fcntl(copy.get(), F_GETFL) | O_NONBLOCK);
-    return copy;
+    return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+// How it was before. A regular file never blocks, whatever its flags say.
+int do_not_block(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags >= 0) (void)::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    return flags;
 }
 
 bool would_block() {
@@ -85,7 +89,9 @@ StdioConnection::StdioConnection(std::shared_ptr<ServerCore> core, os::Fd in, os
       buffer_(kReadBytes) {}
 
 void StdioConnection::begin() {
-    session_ = core_->new_session();
+    session_ = core_->new_session_over_lines();
+    in_flags_ = do_not_block(in_.get());
+    out_flags_ = do_not_block(out_.get());
     session_->side = std::make_shared<Way>(shared_from_this());
     boost::system::error_code failed;
     // A regular file cannot be waited for: it is always ready.
@@ -141,6 +147,7 @@ void StdioConnection::take_line(const wire::LineReader::Line& line) {
         return;
     }
     ReadMessages read = read_messages(line.text, core_->options().limits.message);
+    const std::size_t most = core_->options().limits.max_batch;
     if (read.batch && (session_->codec == nullptr || !session_->codec->batches())) {
         outlet->respond(error_text(nullptr, {codes::kInvalidRequest,
                                              "A line is one message: batches are of 2025-03-26."}),
@@ -151,11 +158,17 @@ void StdioConnection::take_line(const wire::LineReader::Line& line) {
         take_one(read.all.front(), outlet);
         return;
     }
+    if (read.all.size() > most) {
+        outlet->respond(error_text(nullptr, {codes::kInvalidRequest,
+                                             fmt::format("A batch has at most {} messages.", most)}),
+                        0);
+        return;
+    }
     const auto batch = std::make_shared<Batch>(read.all.size(), [outlet](std::string text) {
         if (!text.empty()) outlet->message(std::move(text));
     });
     for (ReadMessage& one : read.all) {
-        take_one(one, std::make_shared<BatchWay>(batch, outlet));
+        take_one(one, std::make_shared<BatchWay>(batch, id_of(one), outlet));
     }
 }
 
@@ -186,6 +199,11 @@ void StdioConnection::write_some() {
                                            : ::write(out_.get(), from, left);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0 && would_block()) {
+            // A client that is always a little behind must not make it grow.
+            if (written_ > waiting_.size() / 2) {
+                waiting_.erase(0, written_);
+                written_ = 0;
+            }
             wait_to_write();
             return;
         }
@@ -214,11 +232,22 @@ void StdioConnection::wait_to_write() {
 void StdioConnection::input_ended() {
     input_over_ = true;
     // Looked at again when an answer has left. Nobody answers questions any more, and who listens has gone.
-    const bool calls_under_way =
-        session_->questions.empty() &&
-        std::any_of(session_->requests.begin(), session_->requests.end(),
-                    [](const auto& one) { return !one.second->conversation.expired(); });
-    if (!calls_under_way && !writing_) end({});
+    const bool under_way =
+        session_->questions.empty() && std::any_of(session_->requests.begin(), session_->requests.end(),
+                                                   [](const auto& one) { return !one.second->listens; });
+    if (under_way || writing_)
+        watch_output();
+    else
+        end({});
+}
+
+// A client that has gone altogether, rather than closed this side, wants no answers.
+void StdioConnection::watch_output() {
+    if (std::exchange(watches_output_, true)) return;
+    writable_.async_wait(asio::posix::stream_descriptor::wait_error,
+                         [self = shared_from_this()](const boost::system::error_code& failed) {
+                             if (!self->over_ && !failed) self->end({});
+                         });
 }
 
 void StdioConnection::end(std::string trouble) {
@@ -227,7 +256,11 @@ void StdioConnection::end(std::string trouble) {
     boost::system::error_code ignored;
     readable_.close(ignored);
     writable_.close(ignored);
-    core_->end_session(session_);
+    // In this order: both may be the same.
+    if (out_flags_ >= 0) (void)::fcntl(out_.get(), F_SETFL, out_flags_);
+    if (in_flags_ >= 0) (void)::fcntl(in_.get(), F_SETFL, in_flags_);
+    // Not here: whoever sends may be in the middle of the sessions, the listeners or the questions.
+    core_->at_home([core = core_, session = session_] { core->end_session(session); });
     auto ended = std::exchange(ended_, nullptr);
     ended(std::move(trouble));
 }

@@ -41,6 +41,7 @@ private:
     void write_some();
     void wait_to_write();
     void input_ended();
+    void watch_output();
     void end(std::string trouble);
 
     const std::shared_ptr<ServerCore> core_;
@@ -48,6 +49,8 @@ private:
     os::Fd out_;
     const bool in_is_socket_;
     const bool out_is_socket_;
+    int in_flags_ = -1;  // as they were; others may share the descriptions
+    int out_flags_ = -1;
     boost::asio::posix::stream_descriptor readable_;
     boost::asio::posix::stream_descriptor writable_;
     std::function<void(std::string)> ended_;
@@ -59,6 +62,7 @@ private:
     bool writing_ = false;
     bool gathers_ = false;  // what is sent leaves with the rest of this turn
     bool input_over_ = false;
+    bool watches_output_ = false;
     bool over_ = false;
 };
 

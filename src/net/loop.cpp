@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/thread_role.h"
 
@@ -15,6 +16,11 @@ void LoopThread::start() {
         const base::OurThread ours;
         const base::ServesSockets serves;
         id_ = std::this_thread::get_id();
+        // A peer that has gone is an error of the write, whatever the host does about the signal.
+        sigset_t pipe;
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        (void)pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
         context_.run();
     });
 }

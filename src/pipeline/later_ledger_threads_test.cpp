@@ -132,8 +132,8 @@ Context any_context(base::Rng& rng) {
     return context;
 }
 
-// An inline tool always answers. Where its deadline has passed and the disk takes long, its caller is not told
-// of an end that is not on the record yet.
+// An inline tool always answers. Where its deadline has passed and the disk takes long, its caller does not
+// learn of an end that is not on the record yet.
 bool left_before_the_disk_answered(const Outcome& outcome) {
     const Value* reason = outcome.error() ? outcome.error()->details.if_contains("reason") : nullptr;
     return reason != nullptr && *reason == "not_recorded_yet";
