@@ -14,10 +14,11 @@
 
 namespace callgate::cli {
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(By by) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
+    if (by == By::terminals_end_too) sigaddset(&signals_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     arrived_ = os::Fd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
     over_ = os::Fd(::eventfd(0, EFD_CLOEXEC));

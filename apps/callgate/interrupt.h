@@ -1,7 +1,7 @@
 // Ctrl-C as a request to stop, for as long as something can be stopped.
 //
-// The first SIGINT or SIGTERM sets the stop token; the next one ends the program, as it would have without
-// this.
+// The first SIGINT or SIGTERM (for what serves others, SIGHUP as well) sets the stop token; the next one ends
+// the program, as it would have without this.
 //
 // Threads: made and destroyed on one thread, before other threads are made: they inherit that the signals are
 // blocked. The token may be used from any thread.
@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <stop_token>
 #include <thread>
 
@@ -21,7 +22,9 @@ inline constexpr int kLookMs = 100;
 
 class Interrupt {
 public:
-    Interrupt();
+    enum class By : std::uint8_t { person, terminals_end_too };
+
+    explicit Interrupt(By by = By::person);
     ~Interrupt();
     Interrupt(const Interrupt&) = delete;
     Interrupt& operator=(const Interrupt&) = delete;

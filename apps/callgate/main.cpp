@@ -4,14 +4,28 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "program.h"
+
+namespace {
+
+// A standard descriptor that is closed would become the next file that is opened. In its place comes one that
+// fails when it is used, as a closed one does.
+void hold_standard_descriptors() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     using namespace callgate::cli;
     // A reader that went away shows as a failed write, not as a death by signal.
     std::signal(SIGPIPE, SIG_IGN);
+    hold_standard_descriptors();
     std::ios::sync_with_stdio(false);
     bool loss_reported = false;
     const Console console{.out = std::cout,

@@ -99,7 +99,7 @@ public:
 private:
     Result<int> serve() {
         CALLGATE_TRY(check(line_));
-        const Interrupt interrupt;
+        const Interrupt interrupt(Interrupt::By::terminals_end_too);
         mcp::HttpOptions http;
         if (!line_.http.empty()) {
             CALLGATE_TRY(read_address(line_.http, http));
@@ -153,6 +153,7 @@ private:
         http.key_file = line_.key;
         http.hosts = line_.hosts;
         http.origins = line_.origins;
+        const std::string http_address = http.unix_path.empty() ? http.address : std::string();
         CALLGATE_TRY_ASSIGN(auto endpoint, mcp::HttpEndpoint::open(server, std::move(http)));
         const std::string url = endpoint->url();
         if (line_.json) {
@@ -171,6 +172,11 @@ private:
                                             Object{{"callgate", Object{{"type", "http"}, {"url", url}}}}}}))
                              << '\n';
             }
+            if (reached_by_others(http_address)) {
+                console_.err << style_.yellow("note") << fmt::format(
+                    ": there is no authorization yet: whoever reaches this address calls as {}\n",
+                    line_.principal);
+            }
             console_.err << style_.dim("Ctrl-C ends it") << '\n' << std::flush;
         }
         while (!interrupt.wait_for(kLook)) {
@@ -179,6 +185,10 @@ private:
         return {};
     }
 
+    // Beyond this machine. "": a Unix socket.
+    static bool reached_by_others(const std::string& address) {
+        return !address.empty() && !address.starts_with("127.") && address != "::1";
+    }
     static bool http_can_be_pasted(const std::string& url) { return url.starts_with("http"); }
 
     const ServeLine& line_;

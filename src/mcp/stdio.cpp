@@ -38,6 +38,8 @@ bool is_socket(int fd) {
 // A descriptor of our own that does not block. A pipe or a terminal is opened again, so that whoever shares
 // it with us does not find it changed; a file is not, which would begin at its beginning, and never blocks.
 os::Fd own_descriptor(int fd, int mode) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ((flags & O_ACCMODE) != mode && (flags & O_ACCMODE) != O_RDWR)) return {};
     struct stat about{};
     if (::fstat(fd, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode))) {
         os::Fd again(
