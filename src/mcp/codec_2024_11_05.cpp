@@ -6,6 +6,8 @@
 
 #include <callgate/views.h>
 
+#include "mcp/members.h"
+
 namespace callgate::mcp {
 namespace {
 
@@ -18,12 +20,6 @@ Value object_schema(const Value& schema) {
         whole[key] = value;
     }
     return whole;
-}
-
-std::string_view text_of(const Object& item, std::string_view member) {
-    const Value* value = item.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                  : std::string_view();
 }
 
 }  // namespace
@@ -75,14 +71,14 @@ Object Codec20241105::tool(std::string_view name, const ToolDefinition& definiti
 Value Codec20241105::content(Value item) const {
     if (!item.is_object()) return item;
     const Object& object = item.get_object();
-    const std::string type(text_of(object, "type"));
+    const std::string type(string_member(object, "type"));
     if (has_content(type)) return item;
     std::string words;
     if (type == "resource_link") {
-        words = fmt::format("{}: {}", text_of(object, "name"), text_of(object, "uri"));
+        words = fmt::format("{}: {}", string_member(object, "name"), string_member(object, "uri"));
     } else {
         words = fmt::format("[{} content ({}), which this revision of the protocol cannot carry]", type,
-                            text_of(object, "mimeType"));
+                            string_member(object, "mimeType"));
     }
     return Object{{"type", "text"}, {"text", words}};
 }
@@ -96,7 +92,7 @@ std::string Codec20241105::call_result(const Outcome& outcome) const {
     bool changed = false;
     if (Value* items = result.if_contains("content"); items != nullptr && items->is_array()) {
         for (Value& item : items->get_array()) {
-            if (item.is_object() && has_content(text_of(item.get_object(), "type"))) continue;
+            if (item.is_object() && has_content(string_member(item.get_object(), "type"))) continue;
             item = content(std::move(item));
             changed = true;
         }

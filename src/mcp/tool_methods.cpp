@@ -6,7 +6,6 @@
 #include <callgate/definitions.h>
 
 #include "base/encoding.h"
-#include "base/error_table.h"
 #include "base/sha256.h"
 #include "mcp/caller.h"
 #include "mcp/envelope.h"
