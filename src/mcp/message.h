@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 messages, as MCP has them: one object, an id that is a string or an integer, parameters that
-// are an object. What breaks a rule is a fault with the code that JSON-RPC has for it, and the id where it
-// can be read, so that the answer finds who asked.
+// are an object. What breaks a rule is a fault with the code that JSON-RPC has for it, and a request's id
+// where it can be read, so that the answer finds who asked.
 //
 // Threads: pure functions.
 #pragma once
