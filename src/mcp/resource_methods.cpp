@@ -6,14 +6,29 @@
 
 #include "base/error_table.h"
 #include "mcp/completion.h"
+#include "mcp/members.h"
 #include "mcp/server_core.h"
 
 namespace callgate::mcp {
 namespace {
 
-std::string string_of(const Object& object, std::string_view member) {
-    const Value* value = object.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+// What is wrong with a URI that is to be looked for.
+std::optional<Fault> uri_fault(std::string_view uri, std::string_view method) {
+    if (uri.empty()) return Fault(codes::kInvalidParams, fmt::format("{} has a uri.", method));
+    if (uri_fits(uri)) return std::nullopt;
+    return Fault(codes::kInvalidParams, fmt::format("A URI has at most {} bytes.", kMaxUriBytes));
+}
+
+// There is nothing by this URI; or it has another text, and only that one is served.
+Fault no_resource(const Codec& codec, std::string_view uri) {
+    Object data{{"uri", uri}};
+    if (is_normal_uri(uri))
+        return {codec.resource_not_found(), fmt::format("There is no resource \"{}\".", uri),
+                std::move(data)};
+    return {codes::kInvalidParams,
+            fmt::format("The URI \"{}\" encodes what stands for itself: it is written \"{}\".", uri,
+                        normal_uri(uri)),
+            std::move(data)};
 }
 
 // A request that was refused, or whose reader failed, as an error of the protocol.
@@ -64,9 +79,9 @@ void ServerCore::list_prompts(const std::shared_ptr<Exchange>& exchange) {
 }
 
 void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
-    const std::string uri = string_of(exchange->params, "uri");
-    if (uri.empty()) {
-        fail(exchange, {codes::kInvalidParams, "resources/read has a uri."});
+    const std::string uri(string_member(exchange->params, "uri"));
+    if (const auto fault = uri_fault(uri, "resources/read")) {
+        fail(exchange, *fault);
         return;
     }
     std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
@@ -77,8 +92,7 @@ void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
     } else if (const auto pattern = catalogue_->template_for(uri)) {
         reader = pattern->reader;
     } else {
-        fail(exchange, {exchange->codec->resource_not_found(),
-                        fmt::format("There is no resource \"{}\".", uri), Object{{"uri", uri}}});
+        fail(exchange, no_resource(*exchange->codec, uri));
         return;
     }
     begin_call(exchange, std::move(digest), CallRequest("resources.read", Args(Object{{"uri", uri}})),
@@ -103,7 +117,7 @@ void ServerCore::finish_read(const std::shared_ptr<Exchange>& exchange, const Ou
 }
 
 void ServerCore::get_prompt(const std::shared_ptr<Exchange>& exchange) {
-    const std::string name = string_of(exchange->params, "name");
+    const std::string name(string_member(exchange->params, "name"));
     const Value* arguments = exchange->params.if_contains("arguments");
     const auto prompt = catalogue_->prompt(name);
     if (prompt == nullptr) {
@@ -158,7 +172,7 @@ void ServerCore::finish_prompt(const std::shared_ptr<Exchange>& exchange, const 
 }
 
 void ServerCore::subscribe(const std::shared_ptr<Exchange>& exchange) {
-    const std::string uri = string_of(exchange->params, "uri");
+    const std::string uri(string_member(exchange->params, "uri"));
     auto& all = exchange->session->subscriptions;
     if (uri.empty() || (all.size() >= options_.limits.max_subscriptions && !all.contains(uri))) {
         fail(exchange,
@@ -176,7 +190,7 @@ void ServerCore::subscribe(const std::shared_ptr<Exchange>& exchange) {
 }
 
 void ServerCore::unsubscribe(const std::shared_ptr<Exchange>& exchange) {
-    exchange->session->subscriptions.erase(string_of(exchange->params, "uri"));
+    exchange->session->subscriptions.erase(std::string(string_member(exchange->params, "uri")));
     respond(exchange, "{}");
 }
 
