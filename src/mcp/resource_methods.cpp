@@ -35,9 +35,20 @@ Fault no_resource(const Codec& codec, std::string_view uri) {
 Fault fault_of(const Outcome& outcome) {
     const Error* error = outcome.error();
     if (error == nullptr) return {codes::kInternal, "There is no result."};
+    if (auto fault = protocol_fault_of(outcome)) return std::move(*fault);
     Object data = error->details;
     data["code"] = to_string(error->code);
     return {base::error_row(error->code).json_rpc, error->message, std::move(data)};
+}
+
+// The result of a method, if it is one: what is larger than a result may be has been replaced by its outline.
+Value* result_in(Value& content, std::string_view member) {
+    Object* result = content.if_object();
+    return result == nullptr ? nullptr : result->if_contains(member);
+}
+
+Fault too_large(std::string_view what) {
+    return {codes::kInternal, fmt::format("{} is larger than a result may be.", what)};
 }
 
 }  // namespace
@@ -104,12 +115,24 @@ void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
 
 void ServerCore::finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
     if (!outcome.ok()) {
-        fail(exchange, fault_of(outcome));
+        const std::string_view uri = string_member(exchange->params, "uri");
+        // Whoever lacks its scopes is not to know that it is there.
+        if (outcome.state() == State::not_found) {
+            fail(exchange, no_resource(*exchange->codec, uri));
+            return;
+        }
+        Fault fault = fault_of(outcome);
+        const Error* error = outcome.error();
+        if (error != nullptr && error->code == ErrorCode::not_found && fault.data.is_object()) {
+            fault.code = exchange->codec->resource_not_found();
+            fault.data.get_object()["uri"] = uri;
+        }
+        fail(exchange, fault);
         return;
     }
     Value result = outcome.content();
-    if (!result.is_object()) {
-        fail(exchange, {codes::kInternal, "The resource could not be read."});
+    if (const Value* contents = result_in(result, "contents"); contents == nullptr || !contents->is_array()) {
+        fail(exchange, too_large("The resource"));
         return;
     }
     add_cache(*exchange, result.get_object());
@@ -159,14 +182,15 @@ void ServerCore::finish_prompt(const std::shared_ptr<Exchange>& exchange, const 
         return;
     }
     Value result = outcome.content();
-    if (Object* object = result.if_object()) {
-        if (Value* messages = object->if_contains("messages"); messages != nullptr && messages->is_array()) {
-            for (Value& message : messages->get_array()) {
-                if (!message.is_object()) continue;
-                Value& content = message.get_object()["content"];
-                content = exchange->codec->content(std::move(content));
-            }
-        }
+    Value* messages = result_in(result, "messages");
+    if (messages == nullptr || !messages->is_array()) {
+        fail(exchange, too_large("The prompt"));
+        return;
+    }
+    for (Value& message : messages->get_array()) {
+        if (!message.is_object()) continue;
+        Value& content = message.get_object()["content"];
+        content = exchange->codec->content(std::move(content));
     }
     respond(exchange, json::write(result));
 }
@@ -211,11 +235,20 @@ void ServerCore::complete(const std::shared_ptr<Exchange>& exchange) {
     begin_call(exchange, {}, CallRequest("completion.complete", Args(std::move(arguments))), completer_,
                AsTask::no,
                [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
-                   if (outcome.ok())
-                       self->respond(to, json::write(outcome.content()));
-                   else
-                       self->fail(to, fault_of(outcome));
+                   self->finish_completion(to, outcome);
                });
+}
+
+void ServerCore::finish_completion(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
+    if (!outcome.ok()) {
+        fail(exchange, fault_of(outcome));
+        return;
+    }
+    Value result = outcome.content();
+    if (result_in(result, "completion") == nullptr)
+        fail(exchange, too_large("The completion"));
+    else
+        respond(exchange, json::write(result));
 }
 
 }  // namespace callgate::mcp

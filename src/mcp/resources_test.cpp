@@ -97,5 +97,52 @@ TEST_F(Resources, AUriThatIsTooLongIsNotLookedFor) {
     EXPECT_LT(json::write(answer).size(), 1'000u) << "nor said again";
 }
 
+TEST_F(Resources, WhatIsNotThereHasTheErrorOfItsRevision) {
+    for (const char* uri : {"docs://gone", "other://x"}) {
+        const Value answer = read(uri);
+        EXPECT_EQ(code_of(answer), -32602) << uri;
+        EXPECT_EQ(answer.at("error").at("data").at("uri"), uri);
+    }
+    (void)client.initialize();
+    for (const char* uri : {"docs://gone", "other://x"}) {
+        const Value answer = read_of_old(uri);
+        EXPECT_EQ(code_of(answer), -32002) << uri;
+        EXPECT_EQ(answer.at("error").at("data").at("uri"), uri);
+    }
+}
+
+TEST_F(Resources, WhatAClientIsNotToKnowOfLooksLikeWhatIsNotThere) {
+    Resource hidden("private://a", "a", [](CallContext&) -> ResourceRead { return says("hidden"); });
+    hidden.contract.scopes.add("private");
+    hidden.contract.hidden_without_scopes = true;
+    ASSERT_TRUE(server.add(hidden));
+    EXPECT_EQ(
+        json::write(read("private://a").at("error")),
+        R"({"code":-32602,"message":"There is no resource \"private://a\".","data":{"uri":"private://a"}})");
+    EXPECT_EQ(read("docs://gone").at("error").at("message"), "It is gone.") << "its reader's own words";
+}
+
+TEST_F(Resources, AReaderAndAGetterMaySayErrorsOfTheProtocol) {
+    const Value needy = read("docs://needy").at("error");
+    EXPECT_EQ(json::write(needy),
+              R"({"code":-32021,"message":"It asks.","data":{"requiredCapabilities":{"roots":{}}}})");
+    EXPECT_EQ(json::write(read("docs://own").at("error")),
+              R"({"code":-32050,"message":"Its own error.","data":{"why":"so"}})");
+    const Value prompt = client.request(1, "prompts/get",
+                                        modern({{"name", "draft"}, {"arguments", Object{{"needy", "yes"}}}}));
+    EXPECT_EQ(code_of(prompt), -32021);
+}
+
+TEST_F(Resources, WhatIsLargerThanAResultMayBeIsAnErrorAndNoResult) {
+    EXPECT_EQ(code_of(read("docs://big")), -32603);
+    EXPECT_EQ(code_of(client.request(1, "prompts/get",
+                                     modern({{"name", "draft"}, {"arguments", Object{{"big", "1"}}}}))),
+              -32603);
+    EXPECT_EQ(code_of(client.request(2, "completion/complete",
+                                     modern({{"ref", Object{{"type", "ref/prompt"}, {"name", "draft"}}},
+                                             {"argument", Object{{"name", "big"}, {"value", ""}}}}))),
+              -32603);
+}
+
 }  // namespace
 }  // namespace callgate::mcp

@@ -151,6 +151,7 @@ private:
     void finish_tool(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_prompt(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
+    void finish_completion(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     std::optional<std::size_t> page_of(const std::shared_ptr<Exchange>& exchange, std::size_t size);
     void respond_page(const std::shared_ptr<Exchange>& exchange, std::string_view member, Array items,
                       std::size_t next, std::size_t size);
