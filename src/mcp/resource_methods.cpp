@@ -95,6 +95,7 @@ void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
         fail(exchange, *fault);
         return;
     }
+    if (refuses_answers(exchange)) return;
     std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
     if (goes_on(exchange, digest)) return;
     std::shared_ptr<const ToolEntry> reader;
@@ -166,6 +167,7 @@ void ServerCore::get_prompt(const std::shared_ptr<Exchange>& exchange) {
             return;
         }
     }
+    if (refuses_answers(exchange)) return;
     std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
     if (goes_on(exchange, digest)) return;
     begin_call(exchange, std::move(digest),

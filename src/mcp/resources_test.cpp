@@ -144,5 +144,22 @@ TEST_F(Resources, WhatIsLargerThanAResultMayBeIsAnErrorAndNoResult) {
               -32603);
 }
 
+TEST_F(Resources, AnswersToQuestionsAreAnObject) {
+    for (const Value& wrong : {Value(nullptr), Value(1), Value(Array{})}) {
+        EXPECT_EQ(code_of(client.request(1, "resources/read",
+                                         modern({{"uri", "docs://plan"}, {"inputResponses", wrong}}))),
+                  -32602);
+        EXPECT_EQ(
+            code_of(client.request(2, "prompts/get", modern({{"name", "draft"}, {"inputResponses", wrong}}))),
+            -32602);
+        EXPECT_EQ(
+            code_of(client.request(3, "tools/call", modern({{"name", "x"}, {"inputResponses", wrong}}))),
+            -32602);
+    }
+    EXPECT_EQ(code_of(client.request(4, "resources/read",
+                                     modern({{"uri", "docs://plan"}, {"inputResponses", Object{}}}))),
+              0);
+}
+
 }  // namespace
 }  // namespace callgate::mcp

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "mcp/caller.h"
 #include "mcp/envelope.h"
+#include "mcp/members.h"
 #include "mcp/server_core.h"
 #include "tool/tool_entry.h"
 
@@ -154,9 +155,17 @@ std::optional<std::string> ServerCore::param_header_fault(const Exchange& exchan
     const auto& headers =
         param_headers_.of(runtime_.tools().revision(), tool.name(), tool.definition().input_schema);
     if (headers.empty()) return std::nullopt;
-    const Value* arguments = exchange.params.if_contains("arguments");
-    return header_fault(headers, *exchange.headers,
-                        arguments == nullptr ? Object{} : arguments->get_object());
+    static const Object none;
+    const Object* arguments = object_member(exchange.params, "arguments");
+    return header_fault(headers, *exchange.headers, arguments == nullptr ? none : *arguments);
+}
+
+bool ServerCore::refuses_answers(const std::shared_ptr<Exchange>& exchange) {
+    const Value* answers = exchange->params.if_contains("inputResponses");
+    if (answers == nullptr || answers->is_object() || !exchange->modern()) return false;
+    fail(exchange,
+         {codes::kInvalidParams, "inputResponses is an object: the answers by their questions' names."});
+    return true;
 }
 
 void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
@@ -166,6 +175,7 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
         fail(exchange, {codes::kInvalidParams, "tools/call has a name, and arguments that are an object."});
         return;
     }
+    if (refuses_answers(exchange)) return;
     const std::string tool(name->get_string());
     TaskSupport support = TaskSupport::none;
     bool effectful = true;
