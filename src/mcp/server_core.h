@@ -149,7 +149,9 @@ private:
     Context context_for(const std::shared_ptr<Exchange>& exchange,
                         const std::shared_ptr<Conversation>& conversation);
     /// Where headers repeat arguments of this tool, and do not say what these say. Without headers: nothing.
-    std::optional<std::string> param_header_fault(const Exchange& exchange, const ToolEntry& tool);
+    /// `revision` is one of the registry's, not later than when the tool was found.
+    std::optional<std::string> param_header_fault(const Exchange& exchange, const ToolEntry& tool,
+                                                  std::uint64_t revision);
     void finish_tool(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_prompt(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);

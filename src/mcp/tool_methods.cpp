@@ -150,10 +150,10 @@ void ServerCore::begin_call(const std::shared_ptr<Exchange>& exchange, std::stri
                             : runtime_.start(std::move(request), std::move(context), std::move(completion)));
 }
 
-std::optional<std::string> ServerCore::param_header_fault(const Exchange& exchange, const ToolEntry& tool) {
+std::optional<std::string> ServerCore::param_header_fault(const Exchange& exchange, const ToolEntry& tool,
+                                                          std::uint64_t revision) {
     if (exchange.headers == nullptr) return std::nullopt;
-    const auto& headers =
-        param_headers_.of(runtime_.tools().revision(), tool.name(), tool.definition().input_schema);
+    const auto& headers = param_headers_.of(revision, tool.name(), tool.definition().input_schema);
     if (headers.empty()) return std::nullopt;
     static const Object none;
     const Object* arguments = object_member(exchange.params, "arguments");
@@ -180,10 +180,12 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
     TaskSupport support = TaskSupport::none;
     bool effectful = true;
     if (exchange->modern()) {
+        // Before the tool is looked up: what is kept of an older tool then belongs to an older revision.
+        const std::uint64_t revision = runtime_.tools().revision();
         if (const auto entry = runtime_.tools().understand(tool)) {
             support = task_support_of(entry->definition());
             effectful = entry->effect("call") != EffectClass::read;
-            if (const auto fault = param_header_fault(*exchange, *entry)) {
+            if (const auto fault = param_header_fault(*exchange, *entry, revision)) {
                 fail(exchange, {codes::kHeaderMismatch, *fault});
                 return;
             }
