@@ -101,12 +101,18 @@ ReadMessages read_messages(std::string_view text, const json::ParseLimits& limit
     return read;
 }
 
-std::string response_text(const Value& id, std::string_view result) {
+std::string response_text(const Value& id, std::initializer_list<std::string_view> result) {
+    std::size_t size = 64;
+    for (const std::string_view part : result) {
+        size += part.size();
+    }
     std::string out;
-    out.reserve(result.size() + 64);
+    out.reserve(size);
     append_head(out, id);
     out += ",\"result\":";
-    out += result;
+    for (const std::string_view part : result) {
+        out += part;
+    }
     out += '}';
     return out;
 }

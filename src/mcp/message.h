@@ -5,6 +5,7 @@
 // Threads: pure functions.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,8 +62,8 @@ struct ReadMessages {
 };
 ReadMessages read_messages(std::string_view text, const json::ParseLimits& limits);
 
-/// `result` is JSON text of an object.
-std::string response_text(const Value& id, std::string_view result);
+/// The parts of `result` are, one after the other, JSON text of an object.
+std::string response_text(const Value& id, std::initializer_list<std::string_view> result);
 std::string error_text(const Value& id, const Fault& fault);
 std::string notification_text(std::string_view method, const Value& params);
 std::string request_text(const Value& id, std::string_view method, const Value& params);

@@ -26,5 +26,9 @@ TEST(Message, ABadResponseIsNotAnsweredWithItsId) {
     EXPECT_EQ(refusal_of(R"({"id":7,"result":{}})"), "null -32600");
 }
 
+TEST(Message, AResponseIsWrittenOutOfItsParts) {
+    EXPECT_EQ(response_text(7, {"{", "\"a\":1", "}"}), R"({"jsonrpc":"2.0","id":7,"result":{"a":1}})");
+}
+
 }  // namespace
 }  // namespace callgate::mcp

@@ -86,8 +86,12 @@ public:
     /// The client has closed its side of standard input: all of its requests are called off.
     void end_client(const std::shared_ptr<Session>& session);
 
+    /// Whether a result has a member `_meta` of its own. One that stands first is seen without being named.
+    enum class Meta : std::uint8_t { servers, own };
     // Answers. Each exchange is answered once; later ones are dropped.
-    void respond(const std::shared_ptr<Exchange>& exchange, std::string_view result);
+    /// `result` is JSON text of an object.
+    void respond(const std::shared_ptr<Exchange>& exchange, std::string_view result,
+                 Meta meta = Meta::servers);
     void fail(const std::shared_ptr<Exchange>& exchange, const Fault& fault, int status = 0);
 
     /// Nothing is kept any more.

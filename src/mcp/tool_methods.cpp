@@ -45,6 +45,12 @@ TaskSupport task_support_of(const ToolDefinition& definition) {
     return *support == "optional" ? TaskSupport::optional : TaskSupport::none;
 }
 
+// Whether what views::mcp() shows of it has a member `_meta`.
+bool has_meta(const Outcome& outcome) {
+    return (outcome.ok() || outcome.state() != State::unknown) &&
+           outcome.data().result.extra.contains("_meta");
+}
+
 }  // namespace
 
 void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
@@ -239,7 +245,7 @@ void ServerCore::finish_tool(const std::shared_ptr<Exchange>& exchange, const Ou
             return;
         }
     }
-    respond(exchange, exchange->codec->call_result(outcome));
+    respond(exchange, exchange->codec->call_result(outcome), has_meta(outcome) ? Meta::own : Meta::servers);
 }
 
 }  // namespace callgate::mcp
