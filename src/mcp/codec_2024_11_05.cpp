@@ -1,5 +1,6 @@
 #include "mcp/codec_2024_11_05.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,19 @@ Value object_schema(const Value& schema) {
         whole[key] = value;
     }
     return whole;
+}
+
+// What a contract says about a tool and its definition leaves open. Only what somebody has declared, and
+// nothing that speaks against the definition: a tool that may destroy is not said to be read-only.
+void add_hints(Object& annotations, const Contract& contract) {
+    if (!contract.effect.declared() || annotations.contains("readOnlyHint")) return;
+    const bool reads = contract.effect == EffectClass::read &&
+                       std::ranges::all_of(contract.effect_map, [](const auto& action) {
+                           return action.second == EffectClass::read;
+                       });
+    const Value* destroys = annotations.if_contains("destructiveHint");
+    if (reads && destroys != nullptr && *destroys == true) return;
+    annotations["readOnlyHint"] = reads;
 }
 
 }  // namespace
@@ -49,8 +63,9 @@ void Codec20241105::add_members(Object& to, const Object& from) const {
     }
 }
 
-Object Codec20241105::tool(std::string_view name, const ToolDefinition& definition) const {
-    Object tool{{"name", name}};
+Object Codec20241105::tool(const ListedTool& listed) const {
+    const ToolDefinition& definition = *listed.definition;
+    Object tool{{"name", listed.name}};
     if (!definition.title.empty() && has_member("title")) tool["title"] = definition.title;
     if (!definition.description.empty()) tool["description"] = definition.description;
     tool["inputSchema"] = object_schema(definition.input_schema);
@@ -62,8 +77,11 @@ Object Codec20241105::tool(std::string_view name, const ToolDefinition& definiti
         if (modern() || (type != nullptr && *type == "object"))
             tool["outputSchema"] = *definition.output_schema;
     }
-    if (!definition.annotations.empty() && has_member("annotations"))
-        tool["annotations"] = definition.annotations;
+    if (has_member("annotations")) {
+        Object annotations = definition.annotations;
+        add_hints(annotations, *listed.contract);
+        if (!annotations.empty()) tool["annotations"] = std::move(annotations);
+    }
     add_members(tool, definition.extra);
     return tool;
 }

@@ -10,6 +10,47 @@
 namespace callgate::mcp {
 namespace {
 
+struct Listed {
+    ToolDefinition definition{"t", "", Object{{"type", "object"}}};
+    Contract contract;
+    Value in(const Codec& codec) const { return codec.tool({definition.name, &definition, &contract}); }
+    std::string hints(const Codec& codec = codec_2026_07_28()) const {
+        const Value tool = in(codec);
+        const Value* annotations = tool.as_object().if_contains("annotations");
+        return annotations == nullptr ? "-" : json::write(*annotations);
+    }
+};
+
+TEST(Codec, AContractSaysWhetherAToolReads) {
+    Listed tool;
+    EXPECT_EQ(tool.hints(), "-") << "nobody has said what it does";
+    tool.contract.effect = EffectClass::read;
+    EXPECT_EQ(tool.hints(), R"({"readOnlyHint":true})");
+    EXPECT_EQ(tool.hints(codec_2025_03_26()), R"({"readOnlyHint":true})");
+    EXPECT_EQ(tool.hints(codec_2024_11_05()), "-") << "it has no annotations";
+    tool.contract.effect_map["list"] = EffectClass::read;
+    EXPECT_EQ(tool.hints(), R"({"readOnlyHint":true})");
+    tool.contract.effect_map["delete"] = EffectClass::unsafe;
+    EXPECT_EQ(tool.hints(), R"({"readOnlyHint":false})");
+    for (const auto effect :
+         {EffectClass::keyed, EffectClass::verify, EffectClass::tx, EffectClass::unsafe}) {
+        Listed writes;
+        writes.contract.effect = effect;
+        EXPECT_EQ(writes.hints(), R"({"readOnlyHint":false})") << to_string(effect);
+    }
+}
+
+TEST(Codec, ADefinitionsOwnAnnotationsStand) {
+    Listed tool;
+    tool.contract.effect = EffectClass::read;
+    tool.definition.annotations = {{"title", "T"}, {"readOnlyHint", false}};
+    EXPECT_EQ(tool.hints(), R"({"title":"T","readOnlyHint":false})");
+    tool.definition.annotations = {{"destructiveHint", true}};
+    EXPECT_EQ(tool.hints(), R"({"destructiveHint":true})") << "what destroys is not said to read";
+    tool.definition.annotations = {{"title", "T"}, {"openWorldHint", false}};
+    EXPECT_EQ(tool.hints(), R"({"title":"T","openWorldHint":false,"readOnlyHint":true})");
+}
+
 class ResultsOverLines : public testing::Test {
 protected:
     ResultsOverLines() {

@@ -65,7 +65,7 @@ void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
     const std::size_t next = std::min(*from + options_.limits.page_size, visible->size());
     Array items;
     for (std::size_t i = *from; i < next; ++i) {
-        items.push_back(exchange->codec->tool((*visible)[i].name, *(*visible)[i].definition));
+        items.push_back(exchange->codec->tool((*visible)[i]));
     }
     respond_page(exchange, "tools", std::move(items), next, visible->size());
 }

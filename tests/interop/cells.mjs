@@ -265,11 +265,13 @@ const regionTool = {
     properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
     required: ['region'],
   },
+  annotations: { readOnlyHint: true },
 };
 const echoTool = {
   name: 'echo',
   description: 'Says it again',
   inputSchema: { type: 'object', properties: { text: string }, required: ['text'] },
+  annotations: { readOnlyHint: true },
 };
 
 async function listTools(side) {
