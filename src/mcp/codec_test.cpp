@@ -51,6 +51,15 @@ TEST(Codec, ADefinitionsOwnAnnotationsStand) {
     EXPECT_EQ(tool.hints(), R"({"title":"T","openWorldHint":false,"readOnlyHint":true})");
 }
 
+TEST(Codec, NoRevisionPromisesTasksInAList) {
+    Listed tool;
+    tool.definition.extra = {{"execution", Object{{"taskSupport", "required"}}}, {"_meta", Object{{"a", 1}}}};
+    for (const Codec* codec : codecs()) {
+        EXPECT_FALSE(tool.in(*codec).as_object().contains("execution")) << codec->revision();
+    }
+    EXPECT_TRUE(tool.in(codec_2025_11_25()).as_object().contains("_meta"));
+}
+
 class ResultsOverLines : public testing::Test {
 protected:
     ResultsOverLines() {
