@@ -101,9 +101,14 @@ Value Codec20241105::content(Value item) const {
     return Object{{"type", "text"}, {"text", words}};
 }
 
-// What the tool sent leaves as it came, unless this revision cannot say a part of it.
+// What the tool sent leaves as it came, unless this revision cannot say a part of it. Text is what each can
+// say: that is most results, and they are not read again.
 std::string Codec20241105::call_result(const Outcome& outcome) const {
     std::string text = views::mcp(outcome);
+    const ToolResult& kept = outcome.data().result;
+    if (kept.blocks.empty() && kept.extra.empty() && !kept.structured && !kept.value.is_object() &&
+        kept.raw.empty())
+        return text;
     auto parsed = json::parse(text, json::ParseLimits(text.size() + 1, 1'024, text.size() + 1));
     if (!parsed || !parsed->is_object()) return text;
     Object& result = parsed->get_object();

@@ -60,6 +60,25 @@ TEST(Codec, NoRevisionPromisesTasksInAList) {
     EXPECT_TRUE(tool.in(codec_2025_11_25()).as_object().contains("_meta"));
 }
 
+std::string result_in(const Codec& codec, ToolResult result) {
+    OutcomeData ended;
+    ended.state = State::succeeded;
+    ended.succeeded = true;
+    ended.result = std::move(result);
+    return codec.call_result(Outcome(std::move(ended)));
+}
+
+TEST(Codec, AResultSaysWhatItsRevisionCan) {
+    for (const Codec* codec : codecs()) {
+        EXPECT_EQ(result_in(*codec, Value("a")), R"({"content":[{"type":"text","text":"a"}]})");
+        EXPECT_EQ(result_in(*codec, Value(Array{1})), R"({"content":[{"type":"text","text":"[1]"}]})");
+        const std::string object = result_in(*codec, Value(Object{{"a", 1}}));
+        EXPECT_EQ(object.find("structuredContent") != std::string::npos, codec->revision() >= "2025-06-18");
+        const std::string audio = result_in(*codec, std::vector{Block::of_audio("RIFF", "audio/wav")});
+        EXPECT_EQ(audio.find("\"audio\"") != std::string::npos, codec->revision() >= "2025-03-26");
+    }
+}
+
 class ResultsOverLines : public testing::Test {
 protected:
     ResultsOverLines() {
