@@ -6,6 +6,7 @@
 
 #include <callgate/outcome.h>
 #include <callgate/result.h>
+#include <callgate/tool.h>
 
 #include "mcp/codec.h"
 #include "require.h"
@@ -65,7 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (value->is_object()) {
         for (const Codec* codec : codecs()) {
             (void)codec->abilities(value->get_object());
-            require(codec->tool("name", ToolDefinition("name", "", *value)).contains("inputSchema"),
+            const ToolDefinition definition("name", "", *value);
+            const Contract contract;
+            require(codec->tool({"name", &definition, &contract}).contains("inputSchema"),
                     "a tool has a schema");
         }
     }

@@ -23,7 +23,7 @@ std::string written(const Message& message) {
         const int number = code != nullptr && code->is_int64() ? static_cast<int>(code->get_int64()) : 0;
         return error_text(message.id, Fault(number, "m"));
     }
-    return response_text(message.id, json::write(message.result));
+    return response_text(message.id, {json::write(message.result)});
 }
 
 }  // namespace

@@ -113,6 +113,11 @@ using Completer = std::function<std::vector<std::string>(std::string_view value,
 
 /// Resources by pattern: RFC 6570 with simple expressions, {name}, each a part between slashes, and {+name},
 /// which may have slashes in it.
+///
+/// A {name}, decoded, has no slash, backslash or NUL in it and is neither "." nor "..". A {+name} has only
+/// the slashes that stand in the URI as they are, and no NUL; "." and ".." in it are for the reader to judge.
+/// Rules see the URI as the client wrote it: with "-", ".", "_", "~", letters and digits never encoded and
+/// capitals in what is, but with reserved characters (":", "?", "&", …) as they are or encoded.
 struct ResourceTemplate {
     std::string uri_template;
     std::string name;
@@ -216,7 +221,9 @@ public:
     Server& operator=(const Server&) = delete;
 
     // What has the same URI, pattern or name as one that is there takes its place. config_error {reason:
-    // bad_uri | bad_template | bad_name | no_body}. Clients that listen are notified.
+    // bad_uri | bad_template | bad_name | no_body}. Clients that listen are notified. A URI has at most 8,192
+    // bytes, and encodes no letter, digit, "-", ".", "_" or "~", and nothing with small hex digits: a client
+    // that asks for it otherwise is refused.
     Result<void> add(Resource resource);
     Result<void> add(ResourceTemplate pattern);
     Result<void> add(Prompt prompt);

@@ -21,12 +21,14 @@
 namespace callgate {
 
 class ToolEntry;
+struct Contract;
 struct ToolDefinition;
 
 /// A tool in a listing. Good for as long as a copy of its snapshot is.
 struct ListedTool {
     std::string_view name;                       ///< as the snapshot names it
     const ToolDefinition* definition = nullptr;  ///< never null; its own name is the canonical one
+    const Contract* contract = nullptr;  ///< never null; as registered, with what registration fills in
 };
 
 class RegistrySnapshot {

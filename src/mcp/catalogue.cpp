@@ -12,16 +12,17 @@
 namespace callgate::mcp {
 namespace {
 
-constexpr std::size_t kMaxUriBytes = 8'192;
-
 tl::unexpected<Error> refused(std::string_view reason, std::string text) {
     return fail(ErrorCode::config_error, std::move(text), {{"reason", reason}});
 }
 
 Result<void> check_uri(std::string_view uri) {
+    if (!uri_fits(uri)) return refused("bad_uri", fmt::format("A URI has at most {} bytes.", kMaxUriBytes));
     const auto colon = uri.find(':');
-    if (colon == std::string_view::npos || colon == 0 || uri.size() > kMaxUriBytes)
+    if (colon == std::string_view::npos || colon == 0)
         return refused("bad_uri", fmt::format("\"{}\" is no URI: it begins with a scheme and a colon.", uri));
+    if (!is_normal_uri(uri))
+        return refused("bad_uri", fmt::format("\"{}\" is written \"{}\".", uri, normal_uri(uri)));
     return {};
 }
 
@@ -193,6 +194,7 @@ std::shared_ptr<const ReadyResource> Catalogue::resource(std::string_view uri) c
 }
 
 std::shared_ptr<const ReadyTemplate> Catalogue::template_for(std::string_view uri) const {
+    if (!uri_fits(uri) || !is_normal_uri(uri)) return nullptr;
     const base::MutexLock lock(mutex_);
     for (const auto& [key, ready] : templates_) {
         if (ready->matcher.match(uri)) return ready;

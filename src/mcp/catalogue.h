@@ -15,6 +15,7 @@
 #include <callgate/mcp.h>
 
 #include "base/mutex.h"
+#include "mcp/uri.h"
 #include "mcp/uri_template.h"
 
 namespace callgate {
@@ -50,7 +51,8 @@ public:
     bool remove_prompt(std::string_view name);
 
     std::shared_ptr<const ReadyResource> resource(std::string_view uri) const;
-    /// The first template, in the order of their texts, that the URI fits.
+    /// The first template, in the order of their texts, that the URI fits. Null for one that is too long, or
+    /// not in its normal form (uri.h): what rules say of a URI would not hold for the other ways to write it.
     std::shared_ptr<const ReadyTemplate> template_for(std::string_view uri) const;
     std::shared_ptr<const ReadyTemplate> resource_template(std::string_view uri_template) const;
     std::shared_ptr<const ReadyPrompt> prompt(std::string_view name) const;

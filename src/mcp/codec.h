@@ -11,6 +11,7 @@
 #include <callgate/json.h>
 #include <callgate/mcp.h>
 #include <callgate/outcome.h>
+#include <callgate/registry_snapshot.h>
 
 namespace callgate::mcp {
 
@@ -35,8 +36,8 @@ public:
     /// The method and parameters of a question; `elicitation_id` for urls.
     Object question_params(const InputRequest& request, std::string_view elicitation_id) const;
 
-    /// A definition as tools/list has it.
-    virtual Object tool(std::string_view name, const ToolDefinition& definition) const = 0;
+    /// A tool as tools/list has it.
+    virtual Object tool(const ListedTool& listed) const = 0;
     /// The result of tools/call, as text.
     virtual std::string call_result(const Outcome& outcome) const = 0;
     /// An item of content as this revision may have it; one that it lacks is said in words.

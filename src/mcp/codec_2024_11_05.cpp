@@ -1,10 +1,13 @@
 #include "mcp/codec_2024_11_05.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <callgate/views.h>
+
+#include "mcp/members.h"
 
 namespace callgate::mcp {
 namespace {
@@ -20,10 +23,17 @@ Value object_schema(const Value& schema) {
     return whole;
 }
 
-std::string_view text_of(const Object& item, std::string_view member) {
-    const Value* value = item.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                  : std::string_view();
+// What a contract says about a tool and its definition leaves open. Only what somebody has declared, and
+// nothing that speaks against the definition: a tool that may destroy is not said to be read-only.
+void add_hints(Object& annotations, const Contract& contract) {
+    if (!contract.effect.declared() || annotations.contains("readOnlyHint")) return;
+    const bool reads = contract.effect == EffectClass::read &&
+                       std::ranges::all_of(contract.effect_map, [](const auto& action) {
+                           return action.second == EffectClass::read;
+                       });
+    const Value* destroys = annotations.if_contains("destructiveHint");
+    if (reads && destroys != nullptr && *destroys == true) return;
+    annotations["readOnlyHint"] = reads;
 }
 
 }  // namespace
@@ -53,8 +63,9 @@ void Codec20241105::add_members(Object& to, const Object& from) const {
     }
 }
 
-Object Codec20241105::tool(std::string_view name, const ToolDefinition& definition) const {
-    Object tool{{"name", name}};
+Object Codec20241105::tool(const ListedTool& listed) const {
+    const ToolDefinition& definition = *listed.definition;
+    Object tool{{"name", listed.name}};
     if (!definition.title.empty() && has_member("title")) tool["title"] = definition.title;
     if (!definition.description.empty()) tool["description"] = definition.description;
     tool["inputSchema"] = object_schema(definition.input_schema);
@@ -66,8 +77,11 @@ Object Codec20241105::tool(std::string_view name, const ToolDefinition& definiti
         if (modern() || (type != nullptr && *type == "object"))
             tool["outputSchema"] = *definition.output_schema;
     }
-    if (!definition.annotations.empty() && has_member("annotations"))
-        tool["annotations"] = definition.annotations;
+    if (has_member("annotations")) {
+        Object annotations = definition.annotations;
+        add_hints(annotations, *listed.contract);
+        if (!annotations.empty()) tool["annotations"] = std::move(annotations);
+    }
     add_members(tool, definition.extra);
     return tool;
 }
@@ -75,28 +89,33 @@ Object Codec20241105::tool(std::string_view name, const ToolDefinition& definiti
 Value Codec20241105::content(Value item) const {
     if (!item.is_object()) return item;
     const Object& object = item.get_object();
-    const std::string type(text_of(object, "type"));
+    const std::string type(string_member(object, "type"));
     if (has_content(type)) return item;
     std::string words;
     if (type == "resource_link") {
-        words = fmt::format("{}: {}", text_of(object, "name"), text_of(object, "uri"));
+        words = fmt::format("{}: {}", string_member(object, "name"), string_member(object, "uri"));
     } else {
         words = fmt::format("[{} content ({}), which this revision of the protocol cannot carry]", type,
-                            text_of(object, "mimeType"));
+                            string_member(object, "mimeType"));
     }
     return Object{{"type", "text"}, {"text", words}};
 }
 
-// What the tool sent leaves as it came, unless this revision cannot say a part of it.
+// What the tool sent leaves as it came, unless this revision cannot say a part of it. Text is what each can
+// say: that is most results, and they are not read again.
 std::string Codec20241105::call_result(const Outcome& outcome) const {
     std::string text = views::mcp(outcome);
+    const ToolResult& kept = outcome.data().result;
+    if (kept.blocks.empty() && kept.extra.empty() && !kept.structured && !kept.value.is_object() &&
+        kept.raw.empty())
+        return text;
     auto parsed = json::parse(text, json::ParseLimits(text.size() + 1, 1'024, text.size() + 1));
     if (!parsed || !parsed->is_object()) return text;
     Object& result = parsed->get_object();
     bool changed = false;
     if (Value* items = result.if_contains("content"); items != nullptr && items->is_array()) {
         for (Value& item : items->get_array()) {
-            if (item.is_object() && has_content(text_of(item.get_object(), "type"))) continue;
+            if (item.is_object() && has_content(string_member(item.get_object(), "type"))) continue;
             item = content(std::move(item));
             changed = true;
         }

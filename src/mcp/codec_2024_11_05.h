@@ -12,7 +12,7 @@ public:
     std::string_view revision() const noexcept override { return "2024-11-05"; }
     bool progress_message() const noexcept override { return false; }
     InputAbilities abilities(const Object& capabilities) const override;
-    Object tool(std::string_view name, const ToolDefinition& definition) const override;
+    Object tool(const ListedTool& listed) const override;
     std::string call_result(const Outcome& outcome) const override;
     Value content(Value item) const override;
     Object resource(const Resource& resource) const override;

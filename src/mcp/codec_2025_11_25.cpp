@@ -24,8 +24,8 @@ bool Codec20251125::has_content(std::string_view /*type*/) const noexcept {
     return true;
 }
 
-bool Codec20251125::has_member(std::string_view /*member*/) const noexcept {
-    return true;
+bool Codec20251125::has_member(std::string_view member) const noexcept {
+    return member != "execution";  // it promises tasks, and those of this revision are not served
 }
 
 const Codec& codec_2025_11_25() {

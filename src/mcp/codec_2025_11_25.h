@@ -1,5 +1,5 @@
 // MCP 2025-11-25, the last of the legacy era: added icons, elicitation by URL, streams that are polled, and
-// says faults of arguments in results. Members that nobody knows are passed on.
+// says faults of arguments in results. Members that nobody knows are passed on. Its tasks are not served.
 //
 // Threads: constant.
 #pragma once

@@ -31,10 +31,6 @@ bool Codec20260728::has_structured(const Value& /*structured*/) const noexcept {
     return true;
 }
 
-bool Codec20260728::has_member(std::string_view member) const noexcept {
-    return member != "execution";
-}
-
 const Codec& codec_2026_07_28() {
     static const Codec20260728 codec;
     return codec;

@@ -19,7 +19,6 @@ public:
 
 protected:
     bool has_structured(const Value& structured) const noexcept override;
-    bool has_member(std::string_view member) const noexcept override;
 };
 
 }  // namespace callgate::mcp

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/must.h"
+#include "mcp/members.h"
 #include "tool/tool_entry.h"
 
 namespace callgate::mcp {
@@ -11,15 +12,10 @@ namespace {
 
 constexpr std::size_t kMaxValues = 100;
 
-std::string member_text(const Object& object, std::string_view member) {
-    const Value* value = object.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-const Object& member_object(const Object& object, std::string_view member) {
+const Object& object_or_none(const Object& object, std::string_view member) {
     static const Object none;
-    const Value* value = object.if_contains(member);
-    return value != nullptr && value->is_object() ? value->get_object() : none;
+    const Object* found = object_member(object, member);
+    return found == nullptr ? none : *found;
 }
 
 Completer completer_of(const Catalogue& catalogue, const Object& ref, std::string_view argument) {
@@ -27,24 +23,24 @@ Completer completer_of(const Catalogue& catalogue, const Object& ref, std::strin
         const auto it = completers.find(argument);
         return it == completers.end() ? Completer() : it->second;
     };
-    if (member_text(ref, "type") == "ref/prompt") {
-        const auto prompt = catalogue.prompt(member_text(ref, "name"));
+    if (string_member(ref, "type") == "ref/prompt") {
+        const auto prompt = catalogue.prompt(string_member(ref, "name"));
         return prompt == nullptr ? Completer() : find(prompt->prompt.complete);
     }
-    const auto pattern = catalogue.resource_template(member_text(ref, "uri"));
+    const auto pattern = catalogue.resource_template(string_member(ref, "uri"));
     return pattern == nullptr ? Completer() : find(pattern->pattern.complete);
 }
 
 ToolReturn complete_with(const Catalogue& catalogue, const Object& arguments) {
-    const Object& argument = member_object(arguments, "argument");
+    const Object& argument = object_or_none(arguments, "argument");
     Variables others;
-    for (const auto& [key, value] : member_object(member_object(arguments, "context"), "arguments")) {
+    for (const auto& [key, value] : object_or_none(object_or_none(arguments, "context"), "arguments")) {
         if (value.is_string()) others.emplace(key, value.get_string());
     }
     const Completer completer =
-        completer_of(catalogue, member_object(arguments, "ref"), member_text(argument, "name"));
+        completer_of(catalogue, object_or_none(arguments, "ref"), string_member(argument, "name"));
     const std::vector<std::string> found =
-        completer ? completer(member_text(argument, "value"), others) : std::vector<std::string>();
+        completer ? completer(string_member(argument, "value"), others) : std::vector<std::string>();
     Array values;
     for (std::size_t i = 0; i < std::min(found.size(), kMaxValues); ++i) {
         values.emplace_back(found[i]);
@@ -57,10 +53,10 @@ ToolReturn complete_with(const Catalogue& catalogue, const Object& arguments) {
 }  // namespace
 
 bool can_complete(const Catalogue& catalogue, const Object& ref) {
-    const std::string type = member_text(ref, "type");
-    if (type == "ref/prompt") return catalogue.prompt(member_text(ref, "name")) != nullptr;
-    return type == "ref/resource" && (catalogue.resource_template(member_text(ref, "uri")) != nullptr ||
-                                      catalogue.resource(member_text(ref, "uri")) != nullptr);
+    const std::string_view type = string_member(ref, "type");
+    if (type == "ref/prompt") return catalogue.prompt(string_member(ref, "name")) != nullptr;
+    return type == "ref/resource" && (catalogue.resource_template(string_member(ref, "uri")) != nullptr ||
+                                      catalogue.resource(string_member(ref, "uri")) != nullptr);
 }
 
 std::shared_ptr<const ToolEntry> make_completer(std::shared_ptr<const Catalogue> catalogue) {

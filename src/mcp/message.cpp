@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "mcp/members.h"
+
 namespace callgate::mcp {
 namespace {
 
@@ -18,6 +20,8 @@ bool is_id(const Value& value) {
            (value.is_string() && value.get_string().size() <= kMaxIdBytes);
 }
 
+// A response that breaks a rule is never answered with its id: it is that of a request of ours, and whoever
+// sent it would take it for one of its own, and for the end of that.
 ReadMessage read_response(Object& object, Value id) {
     Message message;
     message.kind = Message::Kind::response;
@@ -25,11 +29,11 @@ ReadMessage read_response(Object& object, Value id) {
     Value* result = object.if_contains("result");
     Value* error = object.if_contains("error");
     if ((result == nullptr) == (error == nullptr))
-        return bad(std::move(message.id), "A response has either a result or an error.");
+        return bad(nullptr, "A response has either a result or an error.");
     if (result != nullptr) {
         message.result = std::move(*result);
     } else {
-        if (!error->is_object()) return bad(std::move(message.id), "A response's error is no object.");
+        if (!error->is_object()) return bad(nullptr, "A response's error is no object.");
         message.error = std::move(error->get_object());
     }
     return message;
@@ -44,10 +48,9 @@ ReadMessage read_object(Object& object) {
         else if (!given->is_null() || object.contains("method"))
             return bad(nullptr, "An id is a string (up to 1,024 bytes) or an integer.");
     }
-    const Value* version = object.if_contains("jsonrpc");
-    if (version == nullptr || !version->is_string() || version->get_string() != "2.0")
-        return bad(std::move(id), "A message says \"jsonrpc\": \"2.0\".");
     Value* method = object.if_contains("method");
+    if (string_member(object, "jsonrpc") != "2.0")
+        return bad(method == nullptr ? Value() : std::move(id), "A message says \"jsonrpc\": \"2.0\".");
     if (method == nullptr) return read_response(object, std::move(id));
     if (!method->is_string()) return bad(std::move(id), "A method is a string.");
     Message message;
@@ -98,12 +101,18 @@ ReadMessages read_messages(std::string_view text, const json::ParseLimits& limit
     return read;
 }
 
-std::string response_text(const Value& id, std::string_view result) {
+std::string response_text(const Value& id, std::initializer_list<std::string_view> result) {
+    std::size_t size = 64;
+    for (const std::string_view part : result) {
+        size += part.size();
+    }
     std::string out;
-    out.reserve(result.size() + 64);
+    out.reserve(size);
     append_head(out, id);
     out += ",\"result\":";
-    out += result;
+    for (const std::string_view part : result) {
+        out += part;
+    }
     out += '}';
     return out;
 }

@@ -1,10 +1,11 @@
 // JSON-RPC 2.0 messages, as MCP has them: one object, an id that is a string or an integer, parameters that
-// are an object. What breaks a rule is a fault with the code that JSON-RPC has for it, and the id where it
-// can be read, so that the answer finds who asked.
+// are an object. What breaks a rule is a fault with the code that JSON-RPC has for it, and a request's id
+// where it can be read, so that the answer finds who asked.
 //
 // Threads: pure functions.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,8 +62,8 @@ struct ReadMessages {
 };
 ReadMessages read_messages(std::string_view text, const json::ParseLimits& limits);
 
-/// `result` is JSON text of an object.
-std::string response_text(const Value& id, std::string_view result);
+/// The parts of `result` are, one after the other, JSON text of an object.
+std::string response_text(const Value& id, std::initializer_list<std::string_view> result);
 std::string error_text(const Value& id, const Fault& fault);
 std::string notification_text(std::string_view method, const Value& params);
 std::string request_text(const Value& id, std::string_view method, const Value& params);

@@ -52,16 +52,23 @@ void find_in(const Value& schema, std::vector<std::string>& path, Found& found) 
     }
 }
 
-const Value* argument_at(const std::vector<std::string>& path, const Object& arguments) {
+struct Argument {
+    const Value* value = nullptr;  // null: there is none
+    // What stands above it is no object. Text may become one before it is validated, so nobody knows yet what
+    // the argument is.
+    bool hidden = false;
+};
+
+Argument argument_at(const std::vector<std::string>& path, const Object& arguments) {
     const Object* in = &arguments;
     const Value* value = nullptr;
     for (const std::string& key : path) {
-        if (in == nullptr) return nullptr;
+        if (in == nullptr) return {nullptr, true};
         value = in->if_contains(key);
-        if (value == nullptr) return nullptr;
+        if (value == nullptr || value->is_null()) return {};
         in = value->if_object();
     }
-    return value;
+    return {value, false};
 }
 
 }  // namespace
@@ -77,16 +84,17 @@ std::optional<std::vector<ParamHeader>> param_headers_of(const Value& schema) {
 std::optional<std::string> header_fault(const std::vector<ParamHeader>& headers, const RequestHeaders& given,
                                         const Object& arguments) {
     for (const ParamHeader& one : headers) {
-        const Value* argument = argument_at(one.path, arguments);
+        const Argument argument = argument_at(one.path, arguments);
         const std::string name = "Mcp-Param-" + one.name;
+        if (argument.hidden || (argument.value != nullptr && !wire::value_of(*argument.value)))
+            return fmt::format("The header {} cannot say what the arguments say.", name);
         const auto header = given.find(name);
-        if (argument == nullptr || argument->is_null()) {
+        if (argument.value == nullptr) {
             if (header) return fmt::format("The header {} says something that the arguments do not.", name);
             continue;
         }
-        if (!wire::value_of(*argument)) continue;  // the schema refuses it
         if (!header) return fmt::format("The header {} is missing.", name);
-        const auto same = wire::says(*header, *argument);
+        const auto same = wire::says(*header, *argument.value);
         if (!same) return fmt::format("The header {} cannot be read: {}", name, same.error().message);
         if (!*same) return fmt::format("The header {} does not say what the arguments say.", name);
     }

@@ -6,23 +6,49 @@
 
 #include "base/error_table.h"
 #include "mcp/completion.h"
+#include "mcp/members.h"
 #include "mcp/server_core.h"
 
 namespace callgate::mcp {
 namespace {
 
-std::string string_of(const Object& object, std::string_view member) {
-    const Value* value = object.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+// What is wrong with a URI that is to be looked for.
+std::optional<Fault> uri_fault(std::string_view uri, std::string_view method) {
+    if (uri.empty()) return Fault(codes::kInvalidParams, fmt::format("{} has a uri.", method));
+    if (uri_fits(uri)) return std::nullopt;
+    return Fault(codes::kInvalidParams, fmt::format("A URI has at most {} bytes.", kMaxUriBytes));
+}
+
+// There is nothing by this URI; or it has another text, and only that one is served.
+Fault no_resource(const Codec& codec, std::string_view uri) {
+    Object data{{"uri", uri}};
+    if (is_normal_uri(uri))
+        return {codec.resource_not_found(), fmt::format("There is no resource \"{}\".", uri),
+                std::move(data)};
+    return {codes::kInvalidParams,
+            fmt::format("The URI \"{}\" encodes what stands for itself: it is written \"{}\".", uri,
+                        normal_uri(uri)),
+            std::move(data)};
 }
 
 // A request that was refused, or whose reader failed, as an error of the protocol.
 Fault fault_of(const Outcome& outcome) {
     const Error* error = outcome.error();
     if (error == nullptr) return {codes::kInternal, "There is no result."};
+    if (auto fault = protocol_fault_of(outcome)) return std::move(*fault);
     Object data = error->details;
     data["code"] = to_string(error->code);
     return {base::error_row(error->code).json_rpc, error->message, std::move(data)};
+}
+
+// The result of a method, if it is one: what is larger than a result may be has been replaced by its outline.
+Value* result_in(Value& content, std::string_view member) {
+    Object* result = content.if_object();
+    return result == nullptr ? nullptr : result->if_contains(member);
+}
+
+Fault too_large(std::string_view what) {
+    return {codes::kInternal, fmt::format("{} is larger than a result may be.", what)};
 }
 
 }  // namespace
@@ -64,11 +90,12 @@ void ServerCore::list_prompts(const std::shared_ptr<Exchange>& exchange) {
 }
 
 void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
-    const std::string uri = string_of(exchange->params, "uri");
-    if (uri.empty()) {
-        fail(exchange, {codes::kInvalidParams, "resources/read has a uri."});
+    const std::string uri(string_member(exchange->params, "uri"));
+    if (const auto fault = uri_fault(uri, "resources/read")) {
+        fail(exchange, *fault);
         return;
     }
+    if (refuses_answers(exchange)) return;
     std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
     if (goes_on(exchange, digest)) return;
     std::shared_ptr<const ToolEntry> reader;
@@ -77,8 +104,7 @@ void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
     } else if (const auto pattern = catalogue_->template_for(uri)) {
         reader = pattern->reader;
     } else {
-        fail(exchange, {exchange->codec->resource_not_found(),
-                        fmt::format("There is no resource \"{}\".", uri), Object{{"uri", uri}}});
+        fail(exchange, no_resource(*exchange->codec, uri));
         return;
     }
     begin_call(exchange, std::move(digest), CallRequest("resources.read", Args(Object{{"uri", uri}})),
@@ -90,12 +116,24 @@ void ServerCore::read_resource(const std::shared_ptr<Exchange>& exchange) {
 
 void ServerCore::finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
     if (!outcome.ok()) {
-        fail(exchange, fault_of(outcome));
+        const std::string_view uri = string_member(exchange->params, "uri");
+        // Whoever lacks its scopes is not to know that it is there.
+        if (outcome.state() == State::not_found) {
+            fail(exchange, no_resource(*exchange->codec, uri));
+            return;
+        }
+        Fault fault = fault_of(outcome);
+        const Error* error = outcome.error();
+        if (error != nullptr && error->code == ErrorCode::not_found && fault.data.is_object()) {
+            fault.code = exchange->codec->resource_not_found();
+            fault.data.get_object()["uri"] = uri;
+        }
+        fail(exchange, fault);
         return;
     }
     Value result = outcome.content();
-    if (!result.is_object()) {
-        fail(exchange, {codes::kInternal, "The resource could not be read."});
+    if (const Value* contents = result_in(result, "contents"); contents == nullptr || !contents->is_array()) {
+        fail(exchange, too_large("The resource"));
         return;
     }
     add_cache(*exchange, result.get_object());
@@ -103,7 +141,7 @@ void ServerCore::finish_read(const std::shared_ptr<Exchange>& exchange, const Ou
 }
 
 void ServerCore::get_prompt(const std::shared_ptr<Exchange>& exchange) {
-    const std::string name = string_of(exchange->params, "name");
+    const std::string name(string_member(exchange->params, "name"));
     const Value* arguments = exchange->params.if_contains("arguments");
     const auto prompt = catalogue_->prompt(name);
     if (prompt == nullptr) {
@@ -129,6 +167,7 @@ void ServerCore::get_prompt(const std::shared_ptr<Exchange>& exchange) {
             return;
         }
     }
+    if (refuses_answers(exchange)) return;
     std::string digest = exchange->modern() ? digest_of(*exchange) : std::string();
     if (goes_on(exchange, digest)) return;
     begin_call(exchange, std::move(digest),
@@ -145,20 +184,21 @@ void ServerCore::finish_prompt(const std::shared_ptr<Exchange>& exchange, const 
         return;
     }
     Value result = outcome.content();
-    if (Object* object = result.if_object()) {
-        if (Value* messages = object->if_contains("messages"); messages != nullptr && messages->is_array()) {
-            for (Value& message : messages->get_array()) {
-                if (!message.is_object()) continue;
-                Value& content = message.get_object()["content"];
-                content = exchange->codec->content(std::move(content));
-            }
-        }
+    Value* messages = result_in(result, "messages");
+    if (messages == nullptr || !messages->is_array()) {
+        fail(exchange, too_large("The prompt"));
+        return;
+    }
+    for (Value& message : messages->get_array()) {
+        if (!message.is_object()) continue;
+        Value& content = message.get_object()["content"];
+        content = exchange->codec->content(std::move(content));
     }
     respond(exchange, json::write(result));
 }
 
 void ServerCore::subscribe(const std::shared_ptr<Exchange>& exchange) {
-    const std::string uri = string_of(exchange->params, "uri");
+    const std::string uri(string_member(exchange->params, "uri"));
     auto& all = exchange->session->subscriptions;
     if (uri.empty() || (all.size() >= options_.limits.max_subscriptions && !all.contains(uri))) {
         fail(exchange,
@@ -176,7 +216,7 @@ void ServerCore::subscribe(const std::shared_ptr<Exchange>& exchange) {
 }
 
 void ServerCore::unsubscribe(const std::shared_ptr<Exchange>& exchange) {
-    exchange->session->subscriptions.erase(string_of(exchange->params, "uri"));
+    exchange->session->subscriptions.erase(std::string(string_member(exchange->params, "uri")));
     respond(exchange, "{}");
 }
 
@@ -197,11 +237,20 @@ void ServerCore::complete(const std::shared_ptr<Exchange>& exchange) {
     begin_call(exchange, {}, CallRequest("completion.complete", Args(std::move(arguments))), completer_,
                AsTask::no,
                [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
-                   if (outcome.ok())
-                       self->respond(to, json::write(outcome.content()));
-                   else
-                       self->fail(to, fault_of(outcome));
+                   self->finish_completion(to, outcome);
                });
+}
+
+void ServerCore::finish_completion(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome) {
+    if (!outcome.ok()) {
+        fail(exchange, fault_of(outcome));
+        return;
+    }
+    Value result = outcome.content();
+    if (result_in(result, "completion") == nullptr)
+        fail(exchange, too_large("The completion"));
+    else
+        respond(exchange, json::write(result));
 }
 
 }  // namespace callgate::mcp

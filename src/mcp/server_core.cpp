@@ -429,24 +429,22 @@ void ServerCore::call_off(const std::shared_ptr<Exchange>& exchange) {
     if (const auto conversation = exchange->conversation.lock()) conversation->call_off(exchange);
 }
 
-void ServerCore::respond(const std::shared_ptr<Exchange>& exchange, std::string_view result) {
+void ServerCore::respond(const std::shared_ptr<Exchange>& exchange, std::string_view result, Meta meta) {
     if (exchange->ended) return;
     finished(exchange);
     if (!exchange->modern()) {
-        exchange->outlet->respond(response_text(exchange->id, result), 200);
+        exchange->outlet->respond(response_text(exchange->id, {result}), 200);
         return;
     }
     // What each result says in this era is put in front of its own members.
-    std::string whole = R"({)";
-    whole.reserve(result.size() + modern_info_.size() + 32);
-    const std::string_view members = result.substr(1);
-    if (!result.starts_with(R"({"resultType")")) whole += R"("resultType":"complete",)";
-    if (result.find(R"("_meta")") == std::string_view::npos) {
-        whole += modern_info_;
-        if (members != "}") whole += ',';
-    }
-    whole += members;
-    exchange->outlet->respond(response_text(exchange->id, whole), 200);
+    const std::string_view members = result.substr(result.find('{') + 1);
+    const bool has_type = members.starts_with(R"("resultType")");
+    const bool has_meta = meta == Meta::own || members.starts_with(R"("_meta")");
+    const std::string_view comma = has_meta || members == "}" ? "" : ",";
+    exchange->outlet->respond(
+        response_text(exchange->id, {"{", has_type ? "" : R"("resultType":"complete",)",
+                                     has_meta ? std::string_view() : modern_info_, comma, members}),
+        200);
 }
 
 void ServerCore::fail(const std::shared_ptr<Exchange>& exchange, const Fault& fault, int status) {

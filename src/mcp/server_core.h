@@ -87,8 +87,12 @@ public:
     /// Its requests are called off.
     void end_session(const std::shared_ptr<Session>& session);
 
+    /// Whether a result has a member `_meta` of its own. One that stands first is seen without being named.
+    enum class Meta : std::uint8_t { servers, own };
     // Answers. Each exchange is answered once; later ones are dropped.
-    void respond(const std::shared_ptr<Exchange>& exchange, std::string_view result);
+    /// `result` is JSON text of an object.
+    void respond(const std::shared_ptr<Exchange>& exchange, std::string_view result,
+                 Meta meta = Meta::servers);
     void fail(const std::shared_ptr<Exchange>& exchange, const Fault& fault, int status = 0);
 
     /// Nothing is kept any more.
@@ -139,6 +143,8 @@ private:
 
     /// Takes up the call that the request's state names, if it brings one. True: the request is dealt with.
     bool goes_on(const std::shared_ptr<Exchange>& exchange, const std::string& digest);
+    /// What is no object is no answer to any question. True: the request is dealt with.
+    bool refuses_answers(const std::shared_ptr<Exchange>& exchange);
     std::string digest_of(const Exchange& exchange) const;
     /// Begins a call for a request.
     void begin_call(const std::shared_ptr<Exchange>& exchange, std::string digest, CallRequest request,
@@ -146,10 +152,13 @@ private:
     Context context_for(const std::shared_ptr<Exchange>& exchange,
                         const std::shared_ptr<Conversation>& conversation);
     /// Where headers repeat arguments of this tool, and do not say what these say. Without headers: nothing.
-    std::optional<std::string> param_header_fault(const Exchange& exchange, const ToolEntry& tool);
+    /// `revision` is one of the registry's, not later than when the tool was found.
+    std::optional<std::string> param_header_fault(const Exchange& exchange, const ToolEntry& tool,
+                                                  std::uint64_t revision);
     void finish_tool(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_read(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     void finish_prompt(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
+    void finish_completion(const std::shared_ptr<Exchange>& exchange, const Outcome& outcome);
     std::optional<std::size_t> page_of(const std::shared_ptr<Exchange>& exchange, std::size_t size);
     void respond_page(const std::shared_ptr<Exchange>& exchange, std::string_view member, Array items,
                       std::size_t next, std::size_t size);

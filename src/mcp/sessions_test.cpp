@@ -157,6 +157,19 @@ TEST_F(Rooms, ThoseThatListenAreNotAmongTheRequestsUnderWay) {
     EXPECT_EQ(client.socket().read_answer().status, 200);
 }
 
+TEST_F(Rooms, WhatCannotBeListenedForIsSaid) {
+    open();
+    HttpClient client(endpoint->port());
+    const Object wrong[] = {{{"toolsListChanged", "yes"}},
+                            {{"resourceSubscriptions", "x"}},
+                            {{"resourceSubscriptions", Array{5}}},
+                            {{"resourceSubscriptions", Array{std::string(9'000, 'x')}}}};
+    for (const Object& one : wrong) {
+        client.post_modern(1, "subscriptions/listen", {{"notifications", one}});
+        EXPECT_EQ(parsed(client.socket().read_answer().body).at("error").at("code"), -32602);
+    }
+}
+
 TEST_F(Rooms, ABatchHasSoManyMessagesAndItsAnswersAreSoLarge) {
     options.limits.max_batch = 3;
     runtime.tools().add_or_throw(tool("large", "", [] { return std::string(7u << 20, 'x'); }).read_only());

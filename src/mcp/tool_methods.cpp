@@ -6,10 +6,10 @@
 #include <callgate/definitions.h>
 
 #include "base/encoding.h"
-#include "base/error_table.h"
 #include "base/sha256.h"
 #include "mcp/caller.h"
 #include "mcp/envelope.h"
+#include "mcp/members.h"
 #include "mcp/server_core.h"
 #include "tool/tool_entry.h"
 
@@ -45,6 +45,12 @@ TaskSupport task_support_of(const ToolDefinition& definition) {
     return *support == "optional" ? TaskSupport::optional : TaskSupport::none;
 }
 
+// Whether what views::mcp() shows of it has a member `_meta`.
+bool has_meta(const Outcome& outcome) {
+    return (outcome.ok() || outcome.state() != State::unknown) &&
+           outcome.data().result.extra.contains("_meta");
+}
+
 }  // namespace
 
 void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
@@ -59,7 +65,7 @@ void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
     const std::size_t next = std::min(*from + options_.limits.page_size, visible->size());
     Array items;
     for (std::size_t i = *from; i < next; ++i) {
-        items.push_back(exchange->codec->tool((*visible)[i].name, *(*visible)[i].definition));
+        items.push_back(exchange->codec->tool((*visible)[i]));
     }
     respond_page(exchange, "tools", std::move(items), next, visible->size());
 }
@@ -150,14 +156,22 @@ void ServerCore::begin_call(const std::shared_ptr<Exchange>& exchange, std::stri
                             : runtime_.start(std::move(request), std::move(context), std::move(completion)));
 }
 
-std::optional<std::string> ServerCore::param_header_fault(const Exchange& exchange, const ToolEntry& tool) {
+std::optional<std::string> ServerCore::param_header_fault(const Exchange& exchange, const ToolEntry& tool,
+                                                          std::uint64_t revision) {
     if (exchange.headers == nullptr) return std::nullopt;
-    const auto& headers =
-        param_headers_.of(runtime_.tools().revision(), tool.name(), tool.definition().input_schema);
+    const auto& headers = param_headers_.of(revision, tool.name(), tool.definition().input_schema);
     if (headers.empty()) return std::nullopt;
-    const Value* arguments = exchange.params.if_contains("arguments");
-    return header_fault(headers, *exchange.headers,
-                        arguments == nullptr ? Object{} : arguments->get_object());
+    static const Object none;
+    const Object* arguments = object_member(exchange.params, "arguments");
+    return header_fault(headers, *exchange.headers, arguments == nullptr ? none : *arguments);
+}
+
+bool ServerCore::refuses_answers(const std::shared_ptr<Exchange>& exchange) {
+    const Value* answers = exchange->params.if_contains("inputResponses");
+    if (answers == nullptr || answers->is_object() || !exchange->modern()) return false;
+    fail(exchange,
+         {codes::kInvalidParams, "inputResponses is an object: the answers by their questions' names."});
+    return true;
 }
 
 void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
@@ -167,14 +181,17 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
         fail(exchange, {codes::kInvalidParams, "tools/call has a name, and arguments that are an object."});
         return;
     }
+    if (refuses_answers(exchange)) return;
     const std::string tool(name->get_string());
     TaskSupport support = TaskSupport::none;
     bool effectful = true;
     if (exchange->modern()) {
+        // Before the tool is looked up: what is kept of an older tool then belongs to an older revision.
+        const std::uint64_t revision = runtime_.tools().revision();
         if (const auto entry = runtime_.tools().understand(tool)) {
             support = task_support_of(entry->definition());
             effectful = entry->effect("call") != EffectClass::read;
-            if (const auto fault = param_header_fault(*exchange, *entry)) {
+            if (const auto fault = param_header_fault(*exchange, *entry, revision)) {
                 fail(exchange, {codes::kHeaderMismatch, *fault});
                 return;
             }
@@ -228,7 +245,7 @@ void ServerCore::finish_tool(const std::shared_ptr<Exchange>& exchange, const Ou
             return;
         }
     }
-    respond(exchange, exchange->codec->call_result(outcome));
+    respond(exchange, exchange->codec->call_result(outcome), has_meta(outcome) ? Meta::own : Meta::servers);
 }
 
 }  // namespace callgate::mcp

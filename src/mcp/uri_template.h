@@ -1,5 +1,6 @@
 // URI templates, as far as resources need them: RFC 6570 with {name}, one part between slashes, and {+name},
-// which may have slashes in it. What a template says it matches is matched in whole, and never guessed at.
+// which may have slashes in it. What a template says it matches is matched in whole, and never guessed at: an
+// encoded slash is no way around a boundary, and a {name} is never "." or "..".
 //
 // Threads: immutable once made.
 #pragma once
@@ -18,9 +19,9 @@ class UriTemplate {
 public:
     /// config_error {reason: bad_template}.
     static Result<UriTemplate> parse(std::string_view text);
-    /// The variables, decoded, if the whole URI fits; none of them is empty.
+    /// The variables, decoded, if the whole URI fits; none of them is empty. A URI that is too long, or that
+    /// could fit in very many ways and has not in the first of them, does not.
     std::optional<Variables> match(std::string_view uri) const;
-    std::vector<std::string> names() const;
 
 private:
     struct Part {
@@ -28,7 +29,13 @@ private:
         bool variable = false;
         bool slashes = false;
     };
-    bool match_from(std::size_t part, std::string_view uri, Variables& found, std::size_t& steps) const;
+    struct Search {
+        std::vector<std::string_view> texts;  ///< of the variables so far, encoded
+        Variables found;
+        std::size_t steps = 0;
+    };
+    bool match_from(std::size_t part, std::string_view uri, Search& search) const;
+    bool decode(Search& search) const;
 
     std::vector<Part> parts_;
 };

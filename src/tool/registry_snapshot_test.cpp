@@ -39,6 +39,7 @@ TEST(RegistrySnapshot, ListsTheToolsInOrderWithoutCopyingThem) {
     EXPECT_THAT(listed(snapshot.tools()), ElementsAre("a", "b", "files/read"));
     EXPECT_EQ(snapshot.tools()[0].definition, first_of(registry.snapshot()).definition);
     EXPECT_EQ(snapshot.tools()[2].definition->description, "Says what it is told.");
+    EXPECT_EQ(snapshot.tools()[2].contract->connector_id, "files/read") << "with what registration fills in";
 }
 
 TEST(RegistrySnapshot, StaysAsItIsWhateverBecomesOfTheRegistry) {

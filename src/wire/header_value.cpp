@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <system_error>
 
@@ -39,6 +40,10 @@ std::optional<std::int64_t> integer_of(const Value& argument) {
         if (number >= -kExact && number <= kExact) return number;
     } else if (argument.is_uint64() && argument.get_uint64() <= static_cast<std::uint64_t>(kExact)) {
         return static_cast<std::int64_t>(argument.get_uint64());
+    } else if (argument.is_double()) {
+        const double number = argument.get_double();
+        const bool exact = number >= static_cast<double>(-kExact) && number <= static_cast<double>(kExact);
+        if (exact && std::trunc(number) == number) return static_cast<std::int64_t>(number);
     }
     return std::nullopt;
 }

@@ -28,8 +28,8 @@ std::string encode_value(std::string_view text);
 /// good UTF-8 between them; a value without both markers is meant as it is.
 Result<std::string> decode_value(std::string_view value);
 
-/// A string, an integer that every JSON reader holds exactly (to 2^53 - 1), or a truth value; nothing else
-/// has a place in a header.
+/// A string, an integer that every JSON reader holds exactly (to 2^53 - 1; 5.0 is one), or a truth value;
+/// nothing else has a place in a header.
 std::optional<std::string> value_of(const Value& argument);
 /// Whether the header says what the argument is. Integers are compared as numbers.
 Result<bool> says(std::string_view value, const Value& argument);

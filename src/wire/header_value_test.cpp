@@ -37,7 +37,10 @@ TEST(HeaderValue, ArgumentsHaveOneForm) {
     EXPECT_EQ(value_of(Value(-7)), "-7");
     EXPECT_EQ(value_of(Value(std::int64_t{9'007'199'254'740'991})), "9007199254740991");
     EXPECT_FALSE(value_of(Value(std::int64_t{9'007'199'254'740'992})));
+    EXPECT_EQ(value_of(Value(5.0)), "5");
     EXPECT_FALSE(value_of(Value(1.5)));
+    EXPECT_FALSE(value_of(Value(1e300)));
+    EXPECT_FALSE(value_of(Value(9'007'199'254'740'992.0)));
     EXPECT_FALSE(value_of(Value(nullptr)));
     EXPECT_FALSE(value_of(Value(Array{})));
 }
@@ -48,6 +51,8 @@ TEST(HeaderValue, AHeaderSaysTheArgumentOrNot) {
     EXPECT_FALSE(must(says("SEND", Value("send"))));
     EXPECT_TRUE(must(says("42", Value(42))));
     EXPECT_TRUE(must(says("042", Value(42)))) << "as a number";
+    EXPECT_TRUE(must(says("42", Value(42.0))));
+    EXPECT_FALSE(must(says("1", Value(42.0))));
     EXPECT_FALSE(must(says("42x", Value(42))));
     EXPECT_FALSE(must(says("", Value(0))));
     EXPECT_TRUE(must(says("false", Value(false))));

@@ -265,11 +265,13 @@ const regionTool = {
     properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
     required: ['region'],
   },
+  annotations: { readOnlyHint: true },
 };
 const echoTool = {
   name: 'echo',
   description: 'Says it again',
   inputSchema: { type: 'object', properties: { text: string }, required: ['text'] },
+  annotations: { readOnlyHint: true },
 };
 
 async function listTools(side) {
@@ -485,8 +487,10 @@ export const cells = [
     }),
   ),
   cell('resource: template', async side => {
-    const uri = 'interop://shelf/g%C3%A4ste/b%20o%2Fk';
-    await answers(read(side, uri), { contents: [{ uri, mimeType: 'application/json', text: '{"shelf":"gäste","book":"b o/k"}' }] });
+    const uri = 'interop://shelf/g%C3%A4ste/b%20o%3Fk';
+    await answers(read(side, uri), { contents: [{ uri, mimeType: 'application/json', text: '{"shelf":"gäste","book":"b o?k"}' }] });
+    const slash = 'interop://shelf/guests/a%2Fb';
+    await fails(read(side, slash), side.sdk ? -32002 : -32602, { uri: slash });
     const path = 'interop://files/a/b/c.txt';
     await answers(read(side, path), { contents: [{ uri: path, mimeType: 'text/plain', text: 'file a/b/c.txt' }] });
   }),

@@ -41,6 +41,7 @@ const allowed = [
   // Both are.
   ['only our server has tasks', modern, /^discover$/, /\.capabilities\.extensions$/],
   ['texts for models', since('2025-11-25'), /^bad arguments$/, /\.content\.0\.text$/],
+  ['our contracts say which tools only read', since('2025-03-26'), /^tools\/list$/, /\.annotations$/],
   ['their schemas are written by zod', anyRevision, /^tools\/list$/, /Schema\.(\$schema|additionalProperties)$/],
   ['they say that no tool is a task', legacy, /^tools\/list$/, /\.execution$/],
   ['no arguments may be an empty list', anyRevision, /^prompts\/list$/, /\.arguments$/],
