@@ -145,6 +145,7 @@ private:
     bool goes_on(const std::shared_ptr<Exchange>& exchange, const std::string& digest);
     /// What is no object is no answer to any question. True: the request is dealt with.
     bool refuses_answers(const std::shared_ptr<Exchange>& exchange);
+    std::vector<std::string> granted_actions(const ListedTool& listed) const;
     std::string digest_of(const Exchange& exchange) const;
     /// Begins a call for a request.
     void begin_call(const std::shared_ptr<Exchange>& exchange, std::string digest, CallRequest request,

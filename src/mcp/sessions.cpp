@@ -8,12 +8,12 @@
 namespace callgate::mcp {
 namespace {
 
-constexpr std::size_t kIdBytes = 24;
+constexpr std::size_t kSessionIdBytes = 24;
 /// So many are looked at to find one that is not in use: whoever begins a session does not walk them all.
 constexpr std::size_t kLookedAt = 64;
 
 std::string new_id() {
-    std::array<std::byte, kIdBytes> bytes{};
+    std::array<std::byte, kSessionIdBytes> bytes{};
     base::SystemRng().fill(bytes);
     return base::hex_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

@@ -7,6 +7,7 @@
 
 #include "base/encoding.h"
 #include "base/sha256.h"
+#include "mcp/actions.h"
 #include "mcp/caller.h"
 #include "mcp/envelope.h"
 #include "mcp/members.h"
@@ -65,9 +66,24 @@ void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
     const std::size_t next = std::min(*from + options_.limits.page_size, visible->size());
     Array items;
     for (std::size_t i = *from; i < next; ++i) {
-        items.push_back(exchange->codec->tool((*visible)[i]));
+        const ListedTool& listed = (*visible)[i];
+        items.push_back(exchange->codec->tool(listed));
+        if (!listed.actions.empty())
+            items.back().get_object()["inputSchema"] =
+                with_action(listed.definition->input_schema, granted_actions(listed));
     }
     respond_page(exchange, "tools", std::move(items), next, visible->size());
+}
+
+// Those whose scopes were granted.
+std::vector<std::string> ServerCore::granted_actions(const ListedTool& listed) const {
+    std::vector<std::string> granted;
+    const auto entry = runtime_.tools().understand(listed.definition->name);
+    for (const std::string& action : listed.actions) {
+        if (entry == nullptr || entry->missing_scope(options_.context.scopes, action) == nullptr)
+            granted.push_back(action);
+    }
+    return granted;
 }
 
 std::string ServerCore::digest_of(const Exchange& exchange) const {
@@ -183,18 +199,15 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
     }
     if (refuses_answers(exchange)) return;
     const std::string tool(name->get_string());
+    // Before the tool is looked up: what is kept of an older tool then belongs to an older revision.
+    const std::uint64_t revision = runtime_.tools().revision();
+    const auto entry = runtime_.tools().understand(tool);
     TaskSupport support = TaskSupport::none;
-    bool effectful = true;
-    if (exchange->modern()) {
-        // Before the tool is looked up: what is kept of an older tool then belongs to an older revision.
-        const std::uint64_t revision = runtime_.tools().revision();
-        if (const auto entry = runtime_.tools().understand(tool)) {
-            support = task_support_of(entry->definition());
-            effectful = entry->effect("call") != EffectClass::read;
-            if (const auto fault = param_header_fault(*exchange, *entry, revision)) {
-                fail(exchange, {codes::kHeaderMismatch, *fault});
-                return;
-            }
+    if (entry && exchange->modern()) {
+        support = task_support_of(entry->definition());
+        if (const auto fault = param_header_fault(*exchange, *entry, revision)) {
+            fail(exchange, {codes::kHeaderMismatch, *fault});
+            return;
         }
     }
     const bool knows_tasks = tasks_.known_to(*exchange);
@@ -207,14 +220,20 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
         exchange->modern() && (exchange->params.contains("requestState") || !exchange->capabilities->empty());
     std::string digest = may_ask ? digest_of(*exchange) : std::string();
     if (goes_on(exchange, digest)) return;
+    CallRequest request(tool);
+    if (arguments != nullptr) {
+        if (entry)
+            request.action =
+                take_action(arguments->get_object(), entry->definition().input_schema, entry->actions());
+        request.arguments = Args(std::move(*arguments));
+    }
+    const bool effectful = !entry || entry->effect(request.action) != EffectClass::read;
     AsTask as_task = AsTask::no;
     if (knows_tasks && support != TaskSupport::none)
         as_task = AsTask::at_once;
     else if (knows_tasks && effectful)
         as_task = AsTask::if_asked;
-    begin_call(exchange, std::move(digest),
-               CallRequest(tool, arguments == nullptr ? Args() : Args(std::move(*arguments))), nullptr,
-               as_task,
+    begin_call(exchange, std::move(digest), std::move(request), nullptr, as_task,
                [self = shared_from_this()](const std::shared_ptr<Exchange>& to, const Outcome& outcome) {
                    self->finish_tool(to, outcome);
                });

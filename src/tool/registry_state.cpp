@@ -202,7 +202,7 @@ RegistrySnapshot Registry::State::snapshot_locked() const {
     tools->listed.reserve(in_order.size());
     for (const auto& [name, entry] : in_order) {
         tools->entries.push_back(entry);
-        tools->listed.push_back({name, &entry->definition(), &entry->contract()});
+        tools->listed.push_back({name, &entry->definition(), &entry->contract(), entry->actions()});
     }
     by_canonical_.tools_ = tools;
     return by_canonical_;
@@ -227,7 +227,7 @@ RegistrySnapshot Registry::State::snapshot(const NameRules& rules) const {
         } else {
             shown->faults.emplace(i, std::move(name.error()));
         }
-        shown->listed.push_back({shown->names[i], listed[i].definition, listed[i].contract});
+        shown->listed.push_back({shown->names[i], listed[i].definition, listed[i].contract, listed[i].actions});
     }
     out.names_ = shown;
     if (by_rules_.size() >= kMostRules) {
