@@ -332,9 +332,13 @@ bool HttpConnection::flush() {
     for (;;) {
         std::array<iovec, kPiecesPerWrite> pieces;
         const SocketStream::Moved moved = stream_.write(out_.front(pieces));
+        if (moved.state == SocketStream::State::waits_write) {
+            wait_to_write();
+            return false;
+        }
         if (moved.state != SocketStream::State::done) {
-            broken_ = moved.state == SocketStream::State::failed;
-            if (moved.state == SocketStream::State::waits_write) wait_to_write();
+            // TLS that has to read before it can write has been left in the middle of a handshake message.
+            broken_ = true;
             return false;
         }
         out_.taken(moved.bytes);

@@ -83,7 +83,11 @@ void HttpShard::look_at_deadlines() {
     auto next = steady_clock::time_point::max();
     for (Deadlines& list : deadlines_) {
         while (!list.empty() && list.front().at <= now) {
-            static_cast<HttpConnection&>(list.front()).shared_from_this()->deadline_passed();
+            HttpDeadlineHook& hook = list.front();
+            const auto connection = static_cast<HttpConnection&>(hook).shared_from_this();
+            // First, so that the list gets shorter whatever the connection makes of it.
+            hook.unlink();
+            connection->deadline_passed();
         }
         if (!list.empty()) next = std::min(next, list.front().at);
     }
