@@ -10,8 +10,8 @@
 // What a peer sends is hostile until it is judged: every size, count and time has a limit, and what breaks
 // one is answered (400, 408, 413, 414, 431, 503) where an answer can still be understood, and the connection
 // closed. A message whose length could be read in two ways is refused. A peer that reads slower than it is
-// written to is dropped before it costs more than HttpLimits::max_waiting_bytes. Whatever one connection
-// does, the others go on.
+// written to is dropped before it costs more than HttpLimits::max_waiting_bytes and one piece. Whatever one
+// connection does, the others go on.
 //
 // A browser's page must not reach a server on the same machine by a name of its own: Host and Origin are
 // checked on every request (HttpAccess) before the handler sees it.
@@ -93,7 +93,7 @@ public:
     /// is given counts, and it must not throw. It is released with the answer: what holds the reply in there
     /// must answer, or nobody releases it.
     virtual void on_gone(std::function<void()> function) = 0;
-    /// Given to write() and not taken by the system yet.
+    /// Given to write(), with what frames it, and not taken by the system yet.
     virtual std::size_t waiting_bytes() const noexcept = 0;
     /// Of the connection's thread: work run there keeps its order with what is written there.
     virtual Executor executor() const = 0;
@@ -105,7 +105,9 @@ struct HttpLimits {
     std::size_t max_header_bytes = 32u << 10;  ///< all headers of a request together
     std::size_t max_headers = 128;
     std::size_t max_body_bytes = 4u << 20;
-    std::size_t max_waiting_bytes = 4u << 20;  ///< of one connection, beyond one answer given in whole
+    /// Of one connection: a piece of a stream that is given while more waits drops the peer. So one answer or
+    /// one piece may be of any size, and what waits is never more than this and the last piece.
+    std::size_t max_waiting_bytes = 4u << 20;
     std::size_t max_requests_per_connection = 1'000'000;
     std::chrono::milliseconds head_time{10'000};  ///< for the whole head, from its first byte
     std::chrono::milliseconds body_time{30'000};
