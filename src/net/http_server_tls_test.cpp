@@ -113,6 +113,28 @@ TEST(HttpServerTls, APeerThatGoesIsNoticed) {
     reply->send({200, {}, "dropped"});
 }
 
+TEST(HttpServerTls, WhoEndsWithoutAWordOfTlsStillReadsItsAnswer) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.tls = make_certificate(directory, "one");
+    std::promise<std::shared_ptr<HttpReply>> came;
+    const auto server = must(HttpServer::open(
+        loop, options,
+        [&came](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) { came.set_value(reply); }));
+    TlsClient client(server->port());
+    ASSERT_TRUE(client.connect());
+    client.send(get());
+    const auto reply = came.get_future().get();
+    // More than the system takes, so that it is under way when the peer has said everything.
+    const std::string body(20u << 20, 'x');
+    reply->send({200, {}, body});
+    EXPECT_TRUE(client.read_head().starts_with("HTTP/1.1 200 "));
+    SSL_set_options(client.tls(), SSL_OP_IGNORE_UNEXPECTED_EOF);  // no alert, if it is cut
+    client.plain().end_sending();
+    EXPECT_EQ(client.read_bytes(body.size()).size(), body.size());
+}
+
 TEST(HttpServerTls, FilesThatCannotBeUsedAreErrors) {
     const os::ScratchDir directory;
     const HttpTls one = make_certificate(directory, "one");
