@@ -74,7 +74,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, HttpServerOptio
     }
     CALLGATE_TRY_ASSIGN(auto listening, listen(options));
     auto state = std::make_shared<HttpServerState>(std::move(options), std::move(handler), listening.loopback,
-                                                   std::move(tls));
+                                                   listening.host, std::move(tls));
     if (const auto& text = state->rules.malformed())
         return fail(ErrorCode::config_error, fmt::format("\"{}\" is no host or origin.", *text),
                     {{"reason", "bad_access"}});

@@ -121,7 +121,8 @@ struct HttpLimits {
 /// Whose requests are served.
 struct HttpAccess {
     /// What Host may say, without a port: "mcp.example.com", "[::1]". Empty: a server that listens on a
-    /// loopback address takes "localhost", "127.0.0.1" and "[::1]"; one that listens elsewhere takes any.
+    /// loopback address takes "localhost", "127.0.0.1" and "[::1]"; one that listens elsewhere takes any. The
+    /// address itself is always taken, as HttpServer::url() says it, unless the server listens on all.
     std::vector<std::string> hosts;
     /// What Origin may say where there is one: "https://app.example.com". Empty: a server that listens on a
     /// loopback address takes those of loopback hosts; one that listens elsewhere takes none.

@@ -30,11 +30,11 @@ class HttpConnection;
 
 /// What a server's shards share.
 struct HttpServerState {
-    HttpServerState(HttpServerOptions given, HttpServer::Handler take, bool loopback,
+    HttpServerState(HttpServerOptions given, HttpServer::Handler take, bool loopback, std::string_view host,
                     std::shared_ptr<const TlsContext> speaks)
         : options(std::move(given)),
           handler(std::move(take)),
-          rules(options.access, loopback),
+          rules(options.access, loopback, host),
           tls(std::move(speaks)) {}
 
     const HttpServerOptions options;
