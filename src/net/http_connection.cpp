@@ -250,19 +250,26 @@ void HttpConnection::begin(std::uint64_t exchange, int status, const HttpHeaders
     left_later();
 }
 
-void HttpConnection::write(std::uint64_t exchange, std::string bytes) {
-    if (!current(exchange) || !streaming_ || bodiless_ || bytes.empty()) return;
-    if (chunked_) {
-        std::array<char, 20> size{};
-        char* end = std::to_chars(size.data(), size.data() + size.size() - 2, bytes.size(), 16).ptr;
-        *end++ = '\r';
-        *end++ = '\n';
-        enqueue(std::string(size.data(), end));
-    }
-    enqueue(std::move(bytes));
-    if (chunked_) enqueue("\r\n");
+void HttpConnection::write(std::uint64_t exchange, std::string bytes, std::size_t counted) {
+    const std::size_t before = out_.bytes();
+    const bool taken = current(exchange) && streaming_ && !bodiless_ && !bytes.empty();
+    if (taken) add_piece(std::move(bytes));
+    // In one step, so that never less is counted than waits.
+    link_->waiting.fetch_sub(counted - (out_.bytes() - before), std::memory_order_relaxed);
+    if (!taken) return;
     if (out_.bytes() > kEarly && !waits_to_write_) flush();
     left_later();
+}
+
+void HttpConnection::add_piece(std::string bytes) {
+    if (!chunked_) return out_.add(std::move(bytes));
+    std::array<char, kHttpFraming> size{};
+    char* end = std::to_chars(size.data(), size.data() + size.size() - 4, bytes.size(), 16).ptr;
+    *end++ = '\r';
+    *end++ = '\n';
+    out_.add(std::string(size.data(), end));
+    out_.add(std::move(bytes));
+    out_.add("\r\n");
 }
 
 void HttpConnection::end(std::uint64_t exchange) {

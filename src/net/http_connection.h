@@ -25,6 +25,9 @@
 
 namespace callgate::net {
 
+/// At most, of a piece that becomes a chunk.
+inline constexpr std::size_t kHttpFraming = 20;
+
 /// How replies find their connection, from any thread, whether or not it is still there.
 struct HttpLink {
     HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most)
@@ -54,7 +57,8 @@ public:
     // calls the handler or on_gone's function before it returns.
     void send(std::uint64_t exchange, HttpResponse response);
     void begin(std::uint64_t exchange, int status, const HttpHeaders& headers);
-    void write(std::uint64_t exchange, std::string bytes);
+    /// `counted`: what the link's `waiting` has of it already; at least its size and kHttpFraming.
+    void write(std::uint64_t exchange, std::string bytes, std::size_t counted);
     void end(std::uint64_t exchange);
     void abandon(std::uint64_t exchange);
     void released(std::uint64_t exchange);
@@ -86,6 +90,7 @@ private:
 
     void answer(int status, const HttpHeaders& headers, std::string body);
     void enqueue(std::string bytes);
+    void add_piece(std::string bytes);
     void left();
     void left_later();
     bool flush();

@@ -5,9 +5,6 @@
 namespace callgate::net {
 namespace {
 
-// At most, of a piece that becomes a chunk.
-constexpr std::size_t kFraming = 20;
-
 class ReadRequest final : public HttpRequest {
 public:
     ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpPeer> peer)
@@ -64,14 +61,12 @@ public:
     }
     void write(std::string bytes) override {
         if (stage_.load() != Stage::streaming) return;
-        const std::size_t size = bytes.size() + kFraming;
+        const std::size_t size = bytes.size() + kHttpFraming;
         const std::size_t before = link_->waiting.fetch_add(size);
         // Not by what this piece adds: what was given before it may just not have had its turn yet.
         if (before > link_->most_waiting) return drop_slow_reader(size);
-        run([exchange = exchange_, size, &waiting = link_->waiting,
-             bytes = std::move(bytes)](HttpConnection& connection) mutable {
-            waiting.fetch_sub(size);
-            connection.write(exchange, std::move(bytes));
+        run([exchange = exchange_, size, bytes = std::move(bytes)](HttpConnection& connection) mutable {
+            connection.write(exchange, std::move(bytes), size);
         });
     }
     void end() override {
