@@ -180,7 +180,7 @@ void HttpAcceptor::back_off() {
 
 void HttpAcceptor::take(os::Fd socket, const sockaddr_storage& address) {
     state_->accepted.fetch_add(1, std::memory_order_relaxed);
-    if (state_->connections.load() >= state_->options.limits.max_connections) return turn_away(socket);
+    if (state_->connections.load() >= state_->max_connections) return turn_away(socket);
     state_->connections.fetch_add(1);
     HttpPeer peer = peer_of(socket, address);
     const std::shared_ptr<HttpShard>& shard = shards_[next_++ % shards_.size()];

@@ -254,6 +254,33 @@ TEST(HttpLimits, APeerThatIsFarAheadIsStillNoticedWhenItResets) {
     gone.get_future().get();
 }
 
+TEST(HttpLimits, ConnectionsLeaveDescriptorsForTheRestOfTheProcess) {
+    Loop loop;
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    const auto open_with = [&](rlim_t descriptors) {
+        few.rlim_cur = descriptors;
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        auto server = must(HttpServer::open(loop, {}, accept_all));
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        return server;
+    };
+    EXPECT_EQ(open_with(1'024)->stats().max_connections, 768u);
+    const auto server = open_with(100);
+    ASSERT_EQ(server->stats().max_connections, 36u);
+    std::vector<TestClient> clients;
+    for (int i = 0; i < 36; ++i) {
+        clients.emplace_back(server->port());
+        EXPECT_EQ(clients.back().ask(get()).status, 200);
+    }
+    EXPECT_EQ(TestClient(server->port()).read_answer().status, 503);
+    EXPECT_EQ(server->stats().refused_connections, 1u);
+    HttpServerOptions options;
+    options.limits.max_connections = 5;
+    EXPECT_EQ(must(HttpServer::open(loop, options, accept_all))->stats().max_connections, 5u);
+}
+
 TEST(HttpLimits, FiveThousandConnectionsAreServedByOneThread) {
     Loop loop;
     const auto server = must(HttpServer::open(loop, {}, accept_all));

@@ -100,6 +100,7 @@ HttpStats HttpServer::stats() const {
     HttpStats stats;
     stats.accepted = state.accepted.load();
     stats.connections_now = state.connections.load();
+    stats.max_connections = state.max_connections;
     stats.requests = state.requests.load();
     stats.refused_connections = state.refused_connections.load();
     stats.refused_requests = state.refused_requests.load();

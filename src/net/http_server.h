@@ -100,7 +100,9 @@ public:
 };
 
 struct HttpLimits {
-    std::size_t max_connections = 10'000;  ///< more are closed at once, and counted
+    /// More are closed at once, and counted. Never more than three quarters of the descriptors that the process
+    /// may have when the server opens (the soft RLIMIT_NOFILE), and never the last 64: they are for the rest.
+    std::size_t max_connections = 10'000;
     std::size_t max_target_bytes = 8u << 10;
     std::size_t max_header_bytes = 32u << 10;  ///< all headers of a request together
     std::size_t max_headers = 128;
@@ -154,6 +156,7 @@ struct HttpServerOptions {
 struct HttpStats {
     std::uint64_t accepted = 0;
     std::uint64_t connections_now = 0;
+    std::uint64_t max_connections = 0;  ///< as HttpLimits says, or fewer, where there are fewer descriptors
     std::uint64_t requests = 0;
     std::uint64_t refused_connections = 0;  ///< too many, or while draining
     std::uint64_t refused_requests = 0;     ///< malformed, too large, too slow, of a wrong Host or Origin

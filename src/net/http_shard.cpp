@@ -1,13 +1,31 @@
 #include "net/http_shard.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include "net/http_connection.h"
 
 namespace callgate::net {
 
 using std::chrono::steady_clock;
+
+namespace {
+
+// Of the descriptors that the process may have, a quarter is for everything else, and not fewer than these.
+constexpr rlim_t kLeastReserve = 64;
+
+}  // namespace
+
+std::size_t HttpServerState::with_descriptors_left(std::size_t most) {
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur == RLIM_INFINITY) return most;
+    const rlim_t reserve = std::max(kLeastReserve, descriptors.rlim_cur / 4);
+    const rlim_t left = descriptors.rlim_cur > reserve ? descriptors.rlim_cur - reserve : 1;
+    return static_cast<std::size_t>(std::min<rlim_t>(most, left));
+}
 
 void HttpServerState::connection_has_gone() {
     if (connections.fetch_sub(1) != 1) return;

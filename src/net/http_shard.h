@@ -33,11 +33,13 @@ struct HttpServerState {
     HttpServerState(HttpServerOptions given, HttpServer::Handler take, bool loopback, std::string_view host,
                     std::shared_ptr<const TlsContext> speaks)
         : options(std::move(given)),
+          max_connections(with_descriptors_left(options.limits.max_connections)),
           handler(std::move(take)),
           rules(options.access, loopback, host),
           tls(std::move(speaks)) {}
 
     const HttpServerOptions options;
+    const std::size_t max_connections;  ///< of the options, or fewer
     const HttpServer::Handler handler;
     const HttpAccessRules rules;
     const std::shared_ptr<const TlsContext> tls;  ///< null: plain
@@ -54,6 +56,8 @@ struct HttpServerState {
     bool wait_until_all_have_gone(std::chrono::milliseconds at_most);
 
 private:
+    static std::size_t with_descriptors_left(std::size_t most);
+
     base::Mutex mutex_;
     base::CondVar all_gone_;
 };
