@@ -24,7 +24,7 @@ HttpHeaders plain_text() {
 
 }  // namespace
 
-HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer)
+HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer)
     : shard_(std::move(shard)),
       link_(std::make_shared<HttpLink>(shard_->thread(), shard_->limits().max_waiting_bytes)),
       peer_(std::make_shared<const HttpPeer>(std::move(peer))),
@@ -32,7 +32,6 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, 
       stream_(socket.get(), shard_->state().tls.get()),
       reader_(shard_->limits()) {
     link_->connection = this;
-    socket_.assign(socket.release());
 }
 
 HttpConnection::~HttpConnection() {
@@ -40,9 +39,17 @@ HttpConnection::~HttpConnection() {
     if (phase_ != Phase::closed) shard_->state().connection_has_gone();
 }
 
-void HttpConnection::start() {
+bool HttpConnection::start(os::Fd socket) {
+    boost::system::error_code error;
+    socket_.assign(socket.get(), error);
+    if (error) {
+        close();
+        return false;
+    }
+    socket.release();
     shard_->set_deadline(*this, stream_.ready() ? HttpDeadline::idle : HttpDeadline::tls);
     wait_to_read();
+    return true;
 }
 
 void HttpConnection::end_when_idle() {

@@ -45,10 +45,12 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
                              public HttpDeadlineHook,
                              public HttpConnectionHook {
 public:
-    HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer);
+    /// Of a socket that start() is given.
+    HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer);
     ~HttpConnection();
 
-    void start();
+    /// False: the system has no room to watch it; it is closed.
+    bool start(os::Fd socket);
     void end_when_idle();
     void close();
     void deadline_passed();

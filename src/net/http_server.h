@@ -100,8 +100,8 @@ public:
 };
 
 struct HttpLimits {
-    /// More are closed at once, and counted. Never more than three quarters of the descriptors that the process
-    /// may have when the server opens (the soft RLIMIT_NOFILE), and never the last 64: they are for the rest.
+    /// More are closed at once, and counted. Never more than three quarters of the descriptors that the
+    /// process may have when the server opens (the soft RLIMIT_NOFILE), and never the last 64.
     std::size_t max_connections = 10'000;
     std::size_t max_target_bytes = 8u << 10;
     std::size_t max_header_bytes = 32u << 10;  ///< all headers of a request together
@@ -158,7 +158,7 @@ struct HttpStats {
     std::uint64_t connections_now = 0;
     std::uint64_t max_connections = 0;  ///< as HttpLimits says, or fewer, where there are fewer descriptors
     std::uint64_t requests = 0;
-    std::uint64_t refused_connections = 0;  ///< too many, or while draining
+    std::uint64_t refused_connections = 0;  ///< too many, while draining, or not to be watched
     std::uint64_t refused_requests = 0;     ///< malformed, too large, too slow, of a wrong Host or Origin
     std::uint64_t slow_readers = 0;
     std::uint64_t accept_pauses = 0;  ///< the system had no descriptor left
