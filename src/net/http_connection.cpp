@@ -75,6 +75,9 @@ void HttpConnection::deadline_passed() {
     switch (kind) {
         case HttpDeadline::head: refuse({408, "The head of the request took too long."}); return drive({});
         case HttpDeadline::body: refuse({408, "The body of the request took too long."}); return drive({});
+        case HttpDeadline::quiet:
+            link_->waiting.fetch_add(idle_text_.size() + kHttpFraming, std::memory_order_relaxed);
+            return write(exchange_, idle_text_, idle_text_.size() + kHttpFraming);
         case HttpDeadline::write: shard_->state().slow_readers.fetch_add(1, std::memory_order_relaxed); break;
         default: break;
     }
@@ -133,7 +136,8 @@ void HttpConnection::drive(std::string_view fresh) {
     }
     if (phase_ == Phase::closed) return;
     if (phase_ != Phase::lingering) ahead_.assign(fresh);
-    if (phase_ == Phase::answering && kind != HttpDeadline::write && kind != HttpDeadline::none)
+    if (phase_ == Phase::answering && (kind == HttpDeadline::head || kind == HttpDeadline::body ||
+                                       kind == HttpDeadline::idle))
         shard_->set_deadline(*this, HttpDeadline::none);
     if (phase_ != Phase::answered) wait_to_read();
 }
@@ -241,10 +245,12 @@ void HttpConnection::answer(int status, const HttpHeaders& headers, std::string 
     phase_ = Phase::answered;
 }
 
-void HttpConnection::begin(std::uint64_t exchange, int status, const HttpHeaders& headers) {
+void HttpConnection::begin(std::uint64_t exchange, int status, const HttpHeaders& headers,
+                           std::string idle_text) {
     if (!current(exchange) || streaming_) return;
     streaming_ = true;
     bodiless_ = bodiless_ || !has_body(status);
+    if (!bodiless_ && shard_->limits().quiet_time.count() > 0) idle_text_ = std::move(idle_text);
     HttpFraming framing;
     framing.chunked = one_one_ && has_body(status);
     // Only its end says where the answer of HTTP/1.0 ends.
@@ -360,9 +366,16 @@ bool HttpConnection::flush() {
         if (out_.empty()) break;
         if (kind == HttpDeadline::write) shard_->set_deadline(*this, HttpDeadline::write);
     }
-    if (kind == HttpDeadline::write)
-        shard_->set_deadline(*this, phase_ == Phase::reading ? HttpDeadline::body : HttpDeadline::none);
+    all_has_left();
     return true;
+}
+
+void HttpConnection::all_has_left() {
+    if (phase_ == Phase::answering && !idle_text_.empty()) {
+        shard_->set_deadline(*this, HttpDeadline::quiet);
+    } else if (kind == HttpDeadline::write) {
+        shard_->set_deadline(*this, phase_ == Phase::reading ? HttpDeadline::body : HttpDeadline::none);
+    }
 }
 
 void HttpConnection::wait_to_write() {
@@ -389,6 +402,7 @@ void HttpConnection::exchange_has_ended() {
     link_->left = exchange_;
     on_gone_ = nullptr;
     streaming_ = false;
+    idle_text_.clear();
     if (close_after_) {
         linger();
     } else {

@@ -58,7 +58,7 @@ public:
     // What a reply asks for. `exchange` is its own: what comes after its end changes nothing. None of these
     // calls the handler or on_gone's function before it returns.
     void send(std::uint64_t exchange, HttpResponse response);
-    void begin(std::uint64_t exchange, int status, const HttpHeaders& headers);
+    void begin(std::uint64_t exchange, int status, const HttpHeaders& headers, std::string idle_text);
     /// `counted`: what the link's `waiting` has of it already; at least its size and kHttpFraming.
     void write(std::uint64_t exchange, std::string bytes, std::size_t counted);
     void end(std::uint64_t exchange);
@@ -96,6 +96,7 @@ private:
     void left();
     void left_later();
     bool flush();
+    void all_has_left();
     void wait_to_write();
     void wait_to_write_for_reading();
     void exchange_has_ended();
@@ -109,6 +110,7 @@ private:
     HttpRequestReader reader_;
     std::string ahead_;  // came after the request that is being answered
     OutQueue out_;
+    std::string idle_text_;  // of the stream that goes on; "": it may be quiet
     std::function<void()> on_gone_;
     std::uint64_t exchange_ = 0;  // counts requests
     Phase phase_ = Phase::reading;

@@ -53,10 +53,11 @@ public:
             connection.send(exchange, std::move(response));
         });
     }
-    void begin(int status, HttpHeaders headers) override {
+    void begin(int status, HttpHeaders headers, std::string idle_text) override {
         if (!go(Stage::open, Stage::streaming)) return;
-        run([exchange = exchange_, status, headers = std::move(headers)](HttpConnection& connection) {
-            connection.begin(exchange, status, headers);
+        run([exchange = exchange_, status, headers = std::move(headers),
+             idle_text = std::move(idle_text)](HttpConnection& connection) mutable {
+            connection.begin(exchange, status, headers, std::move(idle_text));
         });
     }
     void write(std::string bytes) override {

@@ -81,8 +81,11 @@ public:
     /// everything once the peer has gone.
     virtual void send(HttpResponse response) = 0;
     /// An answer that comes piece by piece: head now, then write() as often as there is something, then
-    /// end(). Pieces given in one turn of the loop leave in one write.
-    virtual void begin(int status, HttpHeaders headers) = 0;
+    /// end(). Pieces given in one turn of the loop leave in one write. `idle_text` is a piece that the
+    /// connection writes by itself whenever nothing has been written for HttpLimits::quiet_time, so that a
+    /// stream on which nothing happens is not taken for dead, nor a peer that has gone without a word for
+    /// there: ":\n\n" for events. "": none.
+    virtual void begin(int status, HttpHeaders headers, std::string idle_text = {}) = 0;
     virtual void write(std::string bytes) = 0;
     virtual void end() = 0;
     /// Ends the connection with whatever has been written, in the middle of a stream if need be.
@@ -116,6 +119,7 @@ struct HttpLimits {
     std::chrono::milliseconds idle_time{75'000};   ///< between requests
     std::chrono::milliseconds write_time{30'000};  ///< for a peer to take anything of what waits for it
     std::chrono::milliseconds tls_time{10'000};    ///< for the handshake
+    std::chrono::milliseconds quiet_time{15'000};  ///< then a stream writes its idle text; 0: never
 
     HttpLimits() {}
 };

@@ -89,6 +89,7 @@ std::chrono::milliseconds HttpShard::time_of(HttpDeadline kind) const noexcept {
         case HttpDeadline::head: return limits().head_time;
         case HttpDeadline::body: return limits().body_time;
         case HttpDeadline::write: return limits().write_time;
+        case HttpDeadline::quiet: return limits().quiet_time;
         case HttpDeadline::linger: return std::chrono::seconds(1);
         case HttpDeadline::none: break;
     }

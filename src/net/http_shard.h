@@ -62,9 +62,10 @@ private:
     base::CondVar all_gone_;
 };
 
-/// Why a connection is closed when nothing happens for long enough. At most one holds at a time.
-enum class HttpDeadline : std::uint8_t { none, tls, idle, head, body, write, linger };
-inline constexpr std::size_t kHttpDeadlines = 7;
+/// Why a connection is closed when nothing happens for long enough; of `quiet`, why it writes. At most one
+/// holds at a time.
+enum class HttpDeadline : std::uint8_t { none, tls, idle, head, body, write, quiet, linger };
+inline constexpr std::size_t kHttpDeadlines = 8;
 
 /// What a connection has of its shard's lists.
 struct HttpDeadlineHook
