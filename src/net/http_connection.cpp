@@ -9,13 +9,15 @@ namespace {
 
 // What a peer may send ahead of the answer it waits for; then it is read no further.
 constexpr std::size_t kMostAhead = 64u << 10;
+// A body that is served however much all connections hold.
+constexpr std::size_t kSmallBody = 16u << 10;
 
 }  // namespace
 
 HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer)
     : shard_(std::move(shard)),
-      link_(std::make_shared<HttpLink>(shard_->thread(), shard_->limits().max_waiting_bytes)),
-      peer_(std::make_shared<const HttpPeer>(std::move(peer))),
+      link_(std::make_shared<HttpLink>(shard_->thread(), shard_->limits().max_waiting_bytes, std::move(peer),
+                                       shard_->state().held)),
       socket_(shard_->thread()->context()),
       stream_(socket.get(), shard_->state().tls.get()),
       reader_(shard_->limits()) {
@@ -24,7 +26,9 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& s
 
 HttpConnection::~HttpConnection() {
     link_->connection = nullptr;
-    if (phase_ != Phase::closed) shard_->state().connection_has_gone();
+    if (phase_ == Phase::closed) return;
+    link_->held->fetch_sub(held_, std::memory_order_relaxed);
+    shard_->state().connection_has_gone();
 }
 
 bool HttpConnection::start(os::Fd socket) {
@@ -55,6 +59,8 @@ void HttpConnection::close() {
     socket_.close(ignored);
     out_.clear();
     std::string().swap(ahead_);
+    reader_ = HttpRequestReader(shard_->limits());
+    count_held();
     shard_->state().connection_has_gone();
     if (const auto function = std::exchange(on_gone_, nullptr)) function();
 }
@@ -124,6 +130,7 @@ void HttpConnection::drive(std::string_view fresh) {
     }
     if (phase_ == Phase::closed) return;
     if (phase_ != Phase::lingering) ahead_.assign(fresh);
+    count_held();
     if (phase_ == Phase::answering && (kind == HttpDeadline::head || kind == HttpDeadline::body ||
                                        kind == HttpDeadline::idle))
         shard_->set_deadline(*this, HttpDeadline::none);
@@ -166,9 +173,19 @@ void HttpConnection::read(std::string_view& input) {
 void HttpConnection::read_body(bool nothing_more) {
     const bool begins = !head_judged_;
     if (!head_is_served()) return;
+    if (reader_.known_body_size() > kSmallBody && shard_->state().holds_too_much())
+        return refuse({503, "The server holds as much as it can; try again later."});
     if (begins) shard_->set_deadline(*this, HttpDeadline::body);
     // Whoever did not wait for it does not need it.
     if (begins && nothing_more && reader_.head().expects_continue) enqueue("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+// What comes and leaves within one turn is never counted, and costs nothing.
+void HttpConnection::count_held() {
+    const std::size_t held = reader_.body_bytes() + ahead_.size() + out_.bytes();
+    if (held == held_) return;
+    link_->held->fetch_add(held - held_, std::memory_order_relaxed);
+    held_ = held;
 }
 
 // Once, as soon as the head is known: nobody sends a body for nothing.
@@ -194,7 +211,7 @@ void HttpConnection::dispatch() {
     state.requests.fetch_add(1, std::memory_order_relaxed);
     in_handler_ = true;
     try {
-        state.handler(make_request(std::move(head), std::move(body), peer_), make_reply(link_, exchange_));
+        state.handler(make_request(std::move(head), std::move(body), link_), make_reply(link_, exchange_));
     } catch (...) {
         close_after_ = true;
         released(exchange_);

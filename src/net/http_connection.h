@@ -28,13 +28,20 @@ namespace callgate::net {
 /// At most, of a piece that becomes a chunk.
 inline constexpr std::size_t kHttpFraming = 20;
 
-/// How replies find their connection, from any thread, whether or not it is still there.
+/// How requests and replies find what is of their connection, from any thread, whether or not it is still
+/// there.
 struct HttpLink {
-    HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most)
-        : thread(std::move(runs_on)), most_waiting(most) {}
+    HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most, HttpPeer at_the_end,
+             std::shared_ptr<std::atomic<std::size_t>> held_by_all)
+        : thread(std::move(runs_on)),
+          most_waiting(most),
+          peer(std::move(at_the_end)),
+          held(std::move(held_by_all)) {}
 
     const std::shared_ptr<LoopThread> thread;
     const std::size_t most_waiting;
+    const HttpPeer peer;
+    const std::shared_ptr<std::atomic<std::size_t>> held;  ///< HttpServerState::held
     std::atomic<std::size_t> waiting{0};
     // Only on the thread:
     HttpConnection* connection = nullptr;
@@ -89,6 +96,7 @@ private:
     bool head_is_served();
     void dispatch();
     void refuse(const HttpRefusal& refusal);
+    void count_held();
 
     void answer(int status, const HttpHeaders& headers, std::string body);
     void enqueue(std::string bytes);
@@ -104,7 +112,6 @@ private:
 
     const std::shared_ptr<HttpShard> shard_;
     const std::shared_ptr<HttpLink> link_;
-    const std::shared_ptr<const HttpPeer> peer_;
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> socket_;
     SocketStream stream_;
     HttpRequestReader reader_;
@@ -113,6 +120,7 @@ private:
     std::string idle_text_;  // of the stream that goes on; "": it may be quiet
     std::function<void()> on_gone_;
     std::uint64_t exchange_ = 0;  // counts requests
+    std::size_t held_ = 0;        // as it was counted last
     Phase phase_ = Phase::reading;
     bool one_one_ = true;    // of the request that is being answered: HTTP/1.1
     bool bodiless_ = false;  // its answer has none, whatever is written

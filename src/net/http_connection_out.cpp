@@ -158,6 +158,7 @@ bool HttpConnection::flush() {
         const SocketStream::Moved moved = stream_.write(out_.front(pieces));
         if (moved.state == SocketStream::State::waits_write) {
             wait_to_write();
+            count_held();
             return false;
         }
         if (moved.state != SocketStream::State::done) {
@@ -171,6 +172,7 @@ bool HttpConnection::flush() {
         if (kind == HttpDeadline::write) shard_->set_deadline(*this, HttpDeadline::write);
     }
     all_has_left();
+    count_held();
     return true;
 }
 

@@ -7,8 +7,13 @@ namespace {
 
 class ReadRequest final : public HttpRequest {
 public:
-    ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpPeer> peer)
-        : head_(std::move(head)), body_(std::move(body)), peer_(std::move(peer)) {}
+    ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpLink> link)
+        : head_(std::move(head)), body_(std::move(body)), link_(std::move(link)) {
+        if (!body_.empty()) link_->held->fetch_add(body_.size(), std::memory_order_relaxed);
+    }
+    ~ReadRequest() override { body_has_gone(); }
+    ReadRequest(const ReadRequest&) = delete;
+    ReadRequest& operator=(const ReadRequest&) = delete;
 
     std::string_view method() const noexcept override { return head_.text(head_.method); }
     std::string_view target() const noexcept override { return head_.text(head_.target); }
@@ -27,13 +32,20 @@ public:
     void for_each_header(const std::function<void(std::string_view, std::string_view)>& take) const override {
         for (const HttpField& field : head_.fields) take(head_.text(field.name), head_.text(field.value));
     }
-    std::string take_body() override { return std::exchange(body_, {}); }
-    const HttpPeer& peer() const noexcept override { return *peer_; }
+    std::string take_body() override {
+        body_has_gone();
+        return std::exchange(body_, {});
+    }
+    const HttpPeer& peer() const noexcept override { return link_->peer; }
 
 private:
+    void body_has_gone() noexcept {
+        if (!body_.empty()) link_->held->fetch_sub(body_.size(), std::memory_order_relaxed);
+    }
+
     HttpHead head_;
     std::string body_;
-    std::shared_ptr<const HttpPeer> peer_;
+    std::shared_ptr<const HttpLink> link_;
 };
 
 class LinkedReply final : public HttpReply {
@@ -130,8 +142,8 @@ private:
 }  // namespace
 
 std::unique_ptr<HttpRequest> make_request(HttpHead head, std::string body,
-                                          std::shared_ptr<const HttpPeer> peer) {
-    return std::make_unique<ReadRequest>(std::move(head), std::move(body), std::move(peer));
+                                          std::shared_ptr<const HttpLink> link) {
+    return std::make_unique<ReadRequest>(std::move(head), std::move(body), std::move(link));
 }
 
 std::shared_ptr<HttpReply> make_reply(std::shared_ptr<HttpLink> link, std::uint64_t exchange) {

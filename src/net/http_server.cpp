@@ -101,6 +101,7 @@ HttpStats HttpServer::stats() const {
     stats.accepted = state.accepted.load();
     stats.connections_now = state.connections.load();
     stats.max_connections = state.max_connections;
+    stats.bytes_now = state.held->load();
     stats.requests = state.requests.load();
     stats.refused_connections = state.refused_connections.load();
     stats.refused_requests = state.refused_requests.load();

@@ -113,6 +113,10 @@ struct HttpLimits {
     /// Of one connection: a piece of a stream that is given while more waits drops the peer. So one answer or
     /// one piece may be of any size, and what waits is never more than this and the last piece.
     std::size_t max_waiting_bytes = 4u << 20;
+    /// Of all connections together: bodies that come or wait for the handler to take them, what was sent
+    /// ahead, and what waits to be written. While there is more, a body of more than 16 KB is answered 503
+    /// and its connection closed; smaller ones are served, so that whoever holds the memory keeps no one out.
+    std::size_t max_total_bytes = 256u << 20;
     std::size_t max_requests_per_connection = 1'000'000;
     std::chrono::milliseconds head_time{10'000};  ///< for the whole head, from its first byte
     std::chrono::milliseconds body_time{30'000};
@@ -161,6 +165,7 @@ struct HttpStats {
     std::uint64_t accepted = 0;
     std::uint64_t connections_now = 0;
     std::uint64_t max_connections = 0;  ///< as HttpLimits says, or fewer, where there are fewer descriptors
+    std::uint64_t bytes_now = 0;  ///< as HttpLimits::max_total_bytes counts them
     std::uint64_t requests = 0;
     std::uint64_t refused_connections = 0;  ///< too many, while draining, or not to be watched
     std::uint64_t refused_requests = 0;     ///< malformed, too large, too slow, of a wrong Host or Origin

@@ -43,6 +43,8 @@ struct HttpServerState {
     const HttpServer::Handler handler;
     const HttpAccessRules rules;
     const std::shared_ptr<const TlsContext> tls;  ///< null: plain
+    /// Bytes as HttpLimits::max_total_bytes counts them; a request may be kept for longer than the server.
+    const std::shared_ptr<std::atomic<std::size_t>> held = std::make_shared<std::atomic<std::size_t>>(0);
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> connections{0};
     std::atomic<std::uint64_t> requests{0};
@@ -51,6 +53,9 @@ struct HttpServerState {
     std::atomic<std::uint64_t> slow_readers{0};
     std::atomic<std::uint64_t> accept_pauses{0};
 
+    bool holds_too_much() const noexcept {
+        return held->load(std::memory_order_relaxed) > options.limits.max_total_bytes;
+    }
     void connection_has_gone();
     /// False: not within this time.
     bool wait_until_all_have_gone(std::chrono::milliseconds at_most);
