@@ -1,5 +1,6 @@
 #include "net/http_reply.h"
 
+#include <forward_list>
 #include <utility>
 
 namespace callgate::net {
@@ -17,17 +18,15 @@ public:
 
     std::string_view method() const noexcept override { return head_.text(head_.method); }
     std::string_view target() const noexcept override { return head_.text(head_.target); }
-    std::optional<std::string> header(std::string_view name) const override {
-        std::optional<std::string> values;
+    std::optional<std::string_view> header_view(std::string_view name) const override {
+        const HttpField* first = nullptr;
         for (const HttpField& field : head_.fields) {
-            if (field.name.size != name.size() || !same_ignoring_case(head_.text(field.name), name)) continue;
-            if (values) {
-                values->append(", ").append(head_.text(field.value));
-            } else {
-                values.emplace(head_.text(field.value));
-            }
+            if (!is_named(field, name)) continue;
+            if (first != nullptr) return joined(*first, name);
+            first = &field;
         }
-        return values;
+        if (first == nullptr) return std::nullopt;
+        return head_.text(first->value);
     }
     void for_each_header(const std::function<void(std::string_view, std::string_view)>& take) const override {
         for (const HttpField& field : head_.fields) take(head_.text(field.name), head_.text(field.value));
@@ -39,6 +38,22 @@ public:
     const HttpPeer& peer() const noexcept override { return link_->peer; }
 
 private:
+    bool is_named(const HttpField& field, std::string_view name) const noexcept {
+        return field.name.size == name.size() && same_ignoring_case(head_.text(field.name), name);
+    }
+    // Made once, when it is asked for.
+    std::string_view joined(const HttpField& first, std::string_view name) const {
+        for (const auto& [field, values] : joined_) {
+            if (field == &first) return values;
+        }
+        std::string values;
+        for (const HttpField& field : head_.fields) {
+            if (!is_named(field, name)) continue;
+            if (&field != &first) values += ", ";
+            values += head_.text(field.value);
+        }
+        return joined_.emplace_front(&first, std::move(values)).second;
+    }
     void body_has_gone() noexcept {
         if (!body_.empty()) link_->held->fetch_sub(body_.size(), std::memory_order_relaxed);
     }
@@ -46,6 +61,7 @@ private:
     HttpHead head_;
     std::string body_;
     std::shared_ptr<const HttpLink> link_;
+    mutable std::forward_list<std::pair<const HttpField*, std::string>> joined_;
 };
 
 class LinkedReply final : public HttpReply {
@@ -148,6 +164,11 @@ std::unique_ptr<HttpRequest> make_request(HttpHead head, std::string body,
 
 std::shared_ptr<HttpReply> make_reply(std::shared_ptr<HttpLink> link, std::uint64_t exchange) {
     return std::make_shared<LinkedReply>(std::move(link), exchange);
+}
+
+std::optional<std::string> HttpRequest::header(std::string_view name) const {
+    const auto value = header_view(name);
+    return value ? std::optional<std::string>(*value) : std::nullopt;
 }
 
 std::string_view HttpRequest::path() const noexcept {

@@ -50,6 +50,7 @@ struct HttpPeer {
     std::optional<uid_t> uid;  ///< of a Unix socket, as the kernel says it
 };
 
+/// Threads: used by one at a time.
 class HttpRequest {
 public:
     virtual ~HttpRequest() = default;
@@ -58,8 +59,9 @@ public:
     std::string_view path() const noexcept;                ///< of the target, as it was sent
     std::string_view query() const noexcept;               ///< "" where there is none
     /// The value without white space around it; where the header came more than once, the values joined by
-    /// ", ". Nothing where it did not come. Names of any case.
-    virtual std::optional<std::string> header(std::string_view name) const = 0;
+    /// ", ". Nothing where it did not come. Names of any case. The view is the request's own.
+    virtual std::optional<std::string_view> header_view(std::string_view name) const = 0;
+    std::optional<std::string> header(std::string_view name) const;  ///< the same as a copy
     virtual void for_each_header(
         const std::function<void(std::string_view name, std::string_view value)>& take) const = 0;
     virtual std::string take_body() = 0;
