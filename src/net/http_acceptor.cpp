@@ -59,6 +59,11 @@ bool is_loopback(const Address& address) noexcept {
     return IN6_IS_ADDR_LOOPBACK(&address.six.sin6_addr);
 }
 
+bool is_any(const Address& address) noexcept {
+    if (address.any.sa_family == AF_INET) return address.four.sin_addr.s_addr == htonl(INADDR_ANY);
+    return IN6_IS_ADDR_UNSPECIFIED(&address.six.sin6_addr);
+}
+
 // "127.0.0.1:80", "[::1]:80".
 std::string text_of(const Address& address) {
     std::array<char, INET6_ADDRSTRLEN> text{};
@@ -97,7 +102,9 @@ Result<ListeningSocket> listen_tcp(const HttpServerOptions& options) {
         ::getsockname(listening.socket.get(), &address.any, &size) != 0)
         return cannot_listen(text_of(address), errno);
     listening.port = ntohs(address.any.sa_family == AF_INET ? address.four.sin_port : address.six.sin6_port);
-    listening.url = (options.tls ? "https://" : "http://") + text_of(address);
+    const std::string text = text_of(address);
+    listening.url = (options.tls ? "https://" : "http://") + text;
+    if (!is_any(address)) listening.host = text.substr(0, text.rfind(':'));
     return listening;
 }
 
@@ -173,7 +180,7 @@ void HttpAcceptor::back_off() {
 
 void HttpAcceptor::take(os::Fd socket, const sockaddr_storage& address) {
     state_->accepted.fetch_add(1, std::memory_order_relaxed);
-    if (state_->connections.load() >= state_->options.limits.max_connections) return turn_away(socket);
+    if (state_->connections.load() >= state_->max_connections) return turn_away(socket);
     state_->connections.fetch_add(1);
     HttpPeer peer = peer_of(socket, address);
     const std::shared_ptr<HttpShard>& shard = shards_[next_++ % shards_.size()];

@@ -26,6 +26,7 @@ struct ListeningSocket {
     std::string url;
     std::uint16_t port = 0;
     bool loopback = false;
+    std::string host;  ///< "127.0.0.2", "[::1]"; "" of a Unix socket, and where it listens on every address
     bool unix_path = false;
 };
 

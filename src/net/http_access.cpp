@@ -83,7 +83,7 @@ std::optional<HttpHost> read_host(std::string_view text) {
     return host;
 }
 
-HttpAccessRules::HttpAccessRules(const HttpAccess& access, bool loopback)
+HttpAccessRules::HttpAccessRules(const HttpAccess& access, bool loopback, std::string_view own)
     : any_host_(access.hosts.empty() && !loopback), loopback_origins_(access.origins.empty() && loopback) {
     for (const std::string& text : access.hosts) {
         auto host = read_host(text);
@@ -94,6 +94,8 @@ HttpAccessRules::HttpAccessRules(const HttpAccess& access, bool loopback)
         }
     }
     if (access.hosts.empty() && loopback) hosts_ = {"localhost", "127.0.0.1", "[::1]"};
+    // No page can make a name of its own of an address.
+    if (auto host = read_host(own); host && !any_host_) hosts_.push_back(std::move(host->name));
     for (const std::string& text : access.origins) {
         auto origin = read_origin(text);
         if (!origin) {

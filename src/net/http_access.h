@@ -27,8 +27,9 @@ std::optional<HttpHost> read_host(std::string_view text);
 
 class HttpAccessRules {
 public:
-    /// `loopback`: the server listens on such an address.
-    HttpAccessRules(const HttpAccess& access, bool loopback);
+    /// `loopback`: the server listens on such an address. `own`: the address as a host, which is served
+    /// whatever else is, as the server's URL says it; "": none.
+    HttpAccessRules(const HttpAccess& access, bool loopback, std::string_view own = {});
     /// A host or an origin that is none, of those that it was made of.
     const std::optional<std::string>& malformed() const noexcept { return malformed_; }
     /// Nothing: it may be served.

@@ -73,6 +73,40 @@ TEST(HttpAccess, ListsSayWhatIsServed) {
     EXPECT_EQ(refused(rules, "mcp.example.com", "http://localhost"), 403);
 }
 
+TEST(HttpAccess, TheAddressListenedOnIsServedWhateverElseIs) {
+    EXPECT_EQ(refused(HttpAccessRules({}, true, "127.0.0.2"), "127.0.0.2:80"), 0);
+    EXPECT_EQ(refused(HttpAccessRules({}, true, "127.0.0.2"), "127.0.0.3"), 403);
+    EXPECT_EQ(refused(HttpAccessRules({}, true, "[::ffff:127.0.0.2]"), "[::FFFF:127.0.0.2]:80"), 0);
+    HttpAccess access;
+    access.hosts = {"mcp.example.com"};
+    EXPECT_EQ(refused(HttpAccessRules(access, false, "192.0.2.1"), "192.0.2.1:80"), 0);
+    EXPECT_EQ(refused(HttpAccessRules(access, false, "192.0.2.1"), "192.0.2.2"), 403);
+    EXPECT_EQ(refused(HttpAccessRules({}, false, "192.0.2.1"), "any.name"), 0);
+}
+
+TEST(HttpAccess, AServerIsServedUnderTheUrlThatItSays) {
+    Loop loop;
+    for (const char* where : {"127.0.0.1", "127.0.0.2"}) {
+        HttpServerOptions options;
+        options.address = where;
+        const auto server = must(HttpServer::open(loop, options, [](auto, auto reply) { reply->send({}); }));
+        os::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(server->port());
+        ASSERT_EQ(::inet_pton(AF_INET, where, &address.sin_addr), 1);
+        ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        TestClient client(std::move(socket));
+        const std::string host = server->url().substr(std::string("http://").size());
+        EXPECT_EQ(client.ask("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n").status, 200);
+    }
+    HttpServerOptions options;
+    options.address = "0.0.0.0";
+    options.access.hosts = {"mcp.example.com"};
+    const auto server = must(HttpServer::open(loop, options, [](auto, auto) {}));
+    EXPECT_EQ(TestClient(server->port()).ask("GET / HTTP/1.1\r\nHost: 0.0.0.0\r\n\r\n").status, 403);
+}
+
 TEST(HttpAccess, ATargetWithAHostIsJudgedByThatAsWell) {
     const HttpAccessRules rules({}, true);
     EXPECT_EQ(refused(rules, "localhost", {}, "http://localhost:80/a?b"), 0);

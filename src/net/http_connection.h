@@ -25,13 +25,23 @@
 
 namespace callgate::net {
 
-/// How replies find their connection, from any thread, whether or not it is still there.
+/// At most, of a piece that becomes a chunk.
+inline constexpr std::size_t kHttpFraming = 20;
+
+/// How requests and replies find what is of their connection, from any thread, whether or not it is still
+/// there.
 struct HttpLink {
-    HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most)
-        : thread(std::move(runs_on)), most_waiting(most) {}
+    HttpLink(std::shared_ptr<LoopThread> runs_on, std::size_t most, HttpPeer at_the_end,
+             std::shared_ptr<std::atomic<std::size_t>> held_by_all)
+        : thread(std::move(runs_on)),
+          most_waiting(most),
+          peer(std::move(at_the_end)),
+          held(std::move(held_by_all)) {}
 
     const std::shared_ptr<LoopThread> thread;
     const std::size_t most_waiting;
+    const HttpPeer peer;
+    const std::shared_ptr<std::atomic<std::size_t>> held;  ///< HttpServerState::held
     std::atomic<std::size_t> waiting{0};
     // Only on the thread:
     HttpConnection* connection = nullptr;
@@ -42,10 +52,12 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
                              public HttpDeadlineHook,
                              public HttpConnectionHook {
 public:
-    HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer);
+    /// Of a socket that start() is given.
+    HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer);
     ~HttpConnection();
 
-    void start();
+    /// False: the system has no room to watch it; it is closed.
+    bool start(os::Fd socket);
     void end_when_idle();
     void close();
     void deadline_passed();
@@ -53,8 +65,9 @@ public:
     // What a reply asks for. `exchange` is its own: what comes after its end changes nothing. None of these
     // calls the handler or on_gone's function before it returns.
     void send(std::uint64_t exchange, HttpResponse response);
-    void begin(std::uint64_t exchange, int status, const HttpHeaders& headers);
-    void write(std::uint64_t exchange, std::string bytes);
+    void begin(std::uint64_t exchange, int status, const HttpHeaders& headers, std::string idle_text);
+    /// `counted`: what the link's `waiting` has of it already; at least its size and kHttpFraming.
+    void write(std::uint64_t exchange, std::string bytes, std::size_t counted);
     void end(std::uint64_t exchange);
     void abandon(std::uint64_t exchange);
     void released(std::uint64_t exchange);
@@ -83,12 +96,15 @@ private:
     bool head_is_served();
     void dispatch();
     void refuse(const HttpRefusal& refusal);
+    void count_held();
 
     void answer(int status, const HttpHeaders& headers, std::string body);
     void enqueue(std::string bytes);
+    void add_piece(std::string bytes);
     void left();
     void left_later();
     bool flush();
+    void all_has_left();
     void wait_to_write();
     void wait_to_write_for_reading();
     void exchange_has_ended();
@@ -96,14 +112,15 @@ private:
 
     const std::shared_ptr<HttpShard> shard_;
     const std::shared_ptr<HttpLink> link_;
-    const std::shared_ptr<const HttpPeer> peer_;
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> socket_;
     SocketStream stream_;
     HttpRequestReader reader_;
     std::string ahead_;  // came after the request that is being answered
     OutQueue out_;
+    std::string idle_text_;  // of the stream that goes on; "": it may be quiet
     std::function<void()> on_gone_;
     std::uint64_t exchange_ = 0;  // counts requests
+    std::size_t held_ = 0;        // as it was counted last
     Phase phase_ = Phase::reading;
     bool one_one_ = true;    // of the request that is being answered: HTTP/1.1
     bool bodiless_ = false;  // its answer has none, whatever is written

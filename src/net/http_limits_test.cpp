@@ -238,78 +238,6 @@ TEST(HttpLimits, ConnectionsBeyondTheMostAreTurnedAway) {
     EXPECT_EQ(TestClient(server->port()).ask(get()).status, 200);
 }
 
-TEST(HttpLimits, APeerThatNeverReadsIsDroppedWhileOthersGoOn) {
-    Loop loop;
-    HttpServerOptions options;
-    options.limits.write_time = 100ms;
-    std::promise<std::shared_ptr<HttpReply>> came;
-    const auto server = must(HttpServer::open(
-        loop, options, [&came](std::unique_ptr<HttpRequest> request, std::shared_ptr<HttpReply> reply) {
-            if (request->path() == "/stream") return came.set_value(std::move(reply));
-            reply->send({200, {}, "ok"});
-        }));
-    TestClient never(server->port());
-    never.send(get("/stream"));
-    const auto reply = came.get_future().get();
-    std::promise<void> gone;
-    reply->on_gone([&gone] { gone.set_value(); });
-    reply->begin(200, {});
-    // Until the system takes no more of it.
-    while (reply->waiting_bytes() < 1u << 20) {
-        reply->write(std::string(256u << 10, 'x'));
-        std::promise<void> written;
-        reply->executor()([&written] { written.set_value(); });
-        written.get_future().wait();
-    }
-    TestClient other(server->port());
-    EXPECT_EQ(other.ask(get()).status, 200);
-    gone.get_future().get();
-    EXPECT_EQ(server->stats().slow_readers, 1u);
-    EXPECT_EQ(other.ask(get()).status, 200);
-}
-
-TEST(HttpLimits, APeerCostsNoMoreThanTheMostThatMayWait) {
-    Loop loop;
-    HttpServerOptions options;
-    options.limits.max_waiting_bytes = 1u << 20;
-    std::promise<std::shared_ptr<HttpReply>> came;
-    const auto server = must(HttpServer::open(
-        loop, options,
-        [&came](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) { came.set_value(reply); }));
-    TestClient never(server->port());
-    never.send(get());
-    const auto reply = came.get_future().get();
-    std::promise<void> gone;
-    reply->on_gone([&gone] { gone.set_value(); });
-    auto future = gone.get_future();
-    reply->begin(200, {});
-    std::size_t most = 0;
-    while (future.wait_for(0s) != std::future_status::ready) {
-        reply->write(std::string(10'000, 'x'));
-        most = std::max(most, reply->waiting_bytes());
-    }
-    EXPECT_LE(most, options.limits.max_waiting_bytes + 20);
-    EXPECT_GT(most, options.limits.max_waiting_bytes / 2);
-    EXPECT_EQ(server->stats().slow_readers, 1u);
-}
-
-TEST(HttpLimits, AWholeAnswerMayBeLargerThanWhatMayWait) {
-    Loop loop;
-    HttpServerOptions options;
-    options.limits.max_waiting_bytes = 1'000;
-    const std::string body(20u << 20, 'x');
-    const auto server = must(HttpServer::open(
-        loop, options, [&body](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) {
-            reply->send({200, {}, body});
-        }));
-    TestClient client(server->port());
-    EXPECT_EQ(client.ask(get()).body.size(), body.size());
-    client.send(get() + get());
-    client.end_sending();
-    EXPECT_EQ(client.read_answer().body.size(), body.size());
-    EXPECT_EQ(client.read_answer().body.size(), body.size());
-}
-
 TEST(HttpLimits, APeerThatIsFarAheadIsStillNoticedWhenItResets) {
     Loop loop;
     std::promise<std::shared_ptr<HttpReply>> came;
@@ -324,6 +252,33 @@ TEST(HttpLimits, APeerThatIsFarAheadIsStillNoticedWhenItResets) {
     client.send(std::string(200'000, 'x'));
     client.reset();
     gone.get_future().get();
+}
+
+TEST(HttpLimits, ConnectionsLeaveDescriptorsForTheRestOfTheProcess) {
+    Loop loop;
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    const auto open_with = [&](rlim_t descriptors) {
+        few.rlim_cur = descriptors;
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        auto server = must(HttpServer::open(loop, {}, accept_all));
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        return server;
+    };
+    EXPECT_EQ(open_with(1'024)->stats().max_connections, 768u);
+    const auto server = open_with(100);
+    ASSERT_EQ(server->stats().max_connections, 36u);
+    std::vector<TestClient> clients;
+    for (int i = 0; i < 36; ++i) {
+        clients.emplace_back(server->port());
+        EXPECT_EQ(clients.back().ask(get()).status, 200);
+    }
+    EXPECT_EQ(TestClient(server->port()).read_answer().status, 503);
+    EXPECT_EQ(server->stats().refused_connections, 1u);
+    HttpServerOptions options;
+    options.limits.max_connections = 5;
+    EXPECT_EQ(must(HttpServer::open(loop, options, accept_all))->stats().max_connections, 5u);
 }
 
 TEST(HttpLimits, FiveThousandConnectionsAreServedByOneThread) {

@@ -1,5 +1,6 @@
 #include "net/http_reply.h"
 
+#include <forward_list>
 #include <utility>
 
 namespace callgate::net {
@@ -7,33 +8,60 @@ namespace {
 
 class ReadRequest final : public HttpRequest {
 public:
-    ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpPeer> peer)
-        : head_(std::move(head)), body_(std::move(body)), peer_(std::move(peer)) {}
+    ReadRequest(HttpHead head, std::string body, std::shared_ptr<const HttpLink> link)
+        : head_(std::move(head)), body_(std::move(body)), link_(std::move(link)) {
+        if (!body_.empty()) link_->held->fetch_add(body_.size(), std::memory_order_relaxed);
+    }
+    ~ReadRequest() override { body_has_gone(); }
+    ReadRequest(const ReadRequest&) = delete;
+    ReadRequest& operator=(const ReadRequest&) = delete;
 
     std::string_view method() const noexcept override { return head_.text(head_.method); }
     std::string_view target() const noexcept override { return head_.text(head_.target); }
-    std::optional<std::string> header(std::string_view name) const override {
-        std::optional<std::string> values;
+    std::optional<std::string_view> header_view(std::string_view name) const override {
+        const HttpField* first = nullptr;
         for (const HttpField& field : head_.fields) {
-            if (field.name.size != name.size() || !same_ignoring_case(head_.text(field.name), name)) continue;
-            if (values) {
-                values->append(", ").append(head_.text(field.value));
-            } else {
-                values.emplace(head_.text(field.value));
-            }
+            if (!is_named(field, name)) continue;
+            if (first != nullptr) return joined(*first, name);
+            first = &field;
         }
-        return values;
+        if (first == nullptr) return std::nullopt;
+        return head_.text(first->value);
     }
     void for_each_header(const std::function<void(std::string_view, std::string_view)>& take) const override {
         for (const HttpField& field : head_.fields) take(head_.text(field.name), head_.text(field.value));
     }
-    std::string take_body() override { return std::exchange(body_, {}); }
-    const HttpPeer& peer() const noexcept override { return *peer_; }
+    std::string take_body() override {
+        body_has_gone();
+        return std::exchange(body_, {});
+    }
+    const HttpPeer& peer() const noexcept override { return link_->peer; }
 
 private:
+    bool is_named(const HttpField& field, std::string_view name) const noexcept {
+        return field.name.size == name.size() && same_ignoring_case(head_.text(field.name), name);
+    }
+    // Made once, when it is asked for.
+    std::string_view joined(const HttpField& first, std::string_view name) const {
+        for (const auto& [field, values] : joined_) {
+            if (field == &first) return values;
+        }
+        std::string values;
+        for (const HttpField& field : head_.fields) {
+            if (!is_named(field, name)) continue;
+            if (&field != &first) values += ", ";
+            values += head_.text(field.value);
+        }
+        return joined_.emplace_front(&first, std::move(values)).second;
+    }
+    void body_has_gone() noexcept {
+        if (!body_.empty()) link_->held->fetch_sub(body_.size(), std::memory_order_relaxed);
+    }
+
     HttpHead head_;
     std::string body_;
-    std::shared_ptr<const HttpPeer> peer_;
+    std::shared_ptr<const HttpLink> link_;
+    mutable std::forward_list<std::pair<const HttpField*, std::string>> joined_;
 };
 
 class LinkedReply final : public HttpReply {
@@ -53,21 +81,21 @@ public:
             connection.send(exchange, std::move(response));
         });
     }
-    void begin(int status, HttpHeaders headers) override {
+    void begin(int status, HttpHeaders headers, std::string idle_text) override {
         if (!go(Stage::open, Stage::streaming)) return;
-        run([exchange = exchange_, status, headers = std::move(headers)](HttpConnection& connection) {
-            connection.begin(exchange, status, headers);
+        run([exchange = exchange_, status, headers = std::move(headers),
+             idle_text = std::move(idle_text)](HttpConnection& connection) mutable {
+            connection.begin(exchange, status, headers, std::move(idle_text));
         });
     }
     void write(std::string bytes) override {
         if (stage_.load() != Stage::streaming) return;
-        const std::size_t size = bytes.size();
+        const std::size_t size = bytes.size() + kHttpFraming;
         const std::size_t before = link_->waiting.fetch_add(size);
-        if (before > 0 && before + size > link_->most_waiting) return drop_slow_reader(size);
-        run([exchange = exchange_, size, &waiting = link_->waiting,
-             bytes = std::move(bytes)](HttpConnection& connection) mutable {
-            waiting.fetch_sub(size);
-            connection.write(exchange, std::move(bytes));
+        // Not by what this piece adds: what was given before it may just not have had its turn yet.
+        if (before > link_->most_waiting) return drop_slow_reader(size);
+        run([exchange = exchange_, size, bytes = std::move(bytes)](HttpConnection& connection) mutable {
+            connection.write(exchange, std::move(bytes), size);
         });
     }
     void end() override {
@@ -130,12 +158,17 @@ private:
 }  // namespace
 
 std::unique_ptr<HttpRequest> make_request(HttpHead head, std::string body,
-                                          std::shared_ptr<const HttpPeer> peer) {
-    return std::make_unique<ReadRequest>(std::move(head), std::move(body), std::move(peer));
+                                          std::shared_ptr<const HttpLink> link) {
+    return std::make_unique<ReadRequest>(std::move(head), std::move(body), std::move(link));
 }
 
 std::shared_ptr<HttpReply> make_reply(std::shared_ptr<HttpLink> link, std::uint64_t exchange) {
     return std::make_shared<LinkedReply>(std::move(link), exchange);
+}
+
+std::optional<std::string> HttpRequest::header(std::string_view name) const {
+    const auto value = header_view(name);
+    return value ? std::optional<std::string>(*value) : std::nullopt;
 }
 
 std::string_view HttpRequest::path() const noexcept {

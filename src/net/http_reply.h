@@ -12,7 +12,7 @@
 namespace callgate::net {
 
 std::unique_ptr<HttpRequest> make_request(HttpHead head, std::string body,
-                                          std::shared_ptr<const HttpPeer> peer);
+                                          std::shared_ptr<const HttpLink> link);
 std::shared_ptr<HttpReply> make_reply(std::shared_ptr<HttpLink> link, std::uint64_t exchange);
 
 }  // namespace callgate::net

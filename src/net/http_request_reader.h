@@ -35,6 +35,11 @@ public:
     std::size_t feed(std::string_view bytes);
     /// From Stage::body on.
     const HttpHead& head() const noexcept { return head_; }
+    /// What has come of the body, and how large it will be as far as that is known.
+    std::size_t body_bytes() const noexcept { return body_.size(); }
+    std::uint64_t known_body_size() const noexcept {
+        return head_.body == HttpHead::Body::sized ? head_.body_size : body_.size() + chunk_left_;
+    }
     /// At Stage::refused.
     const HttpRefusal& refusal() const noexcept { return refusal_; }
     /// At Stage::whole, once; then the next request may come.

@@ -74,7 +74,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, HttpServerOptio
     }
     CALLGATE_TRY_ASSIGN(auto listening, listen(options));
     auto state = std::make_shared<HttpServerState>(std::move(options), std::move(handler), listening.loopback,
-                                                   std::move(tls));
+                                                   listening.host, std::move(tls));
     if (const auto& text = state->rules.malformed())
         return fail(ErrorCode::config_error, fmt::format("\"{}\" is no host or origin.", *text),
                     {{"reason", "bad_access"}});
@@ -100,6 +100,8 @@ HttpStats HttpServer::stats() const {
     HttpStats stats;
     stats.accepted = state.accepted.load();
     stats.connections_now = state.connections.load();
+    stats.max_connections = state.max_connections;
+    stats.bytes_now = state.held->load();
     stats.requests = state.requests.load();
     stats.refused_connections = state.refused_connections.load();
     stats.refused_requests = state.refused_requests.load();

@@ -119,6 +119,14 @@ TEST(HttpServer, ARequestSaysWhatCame) {
     EXPECT_EQ(request->header("X-ONE"), "a b, c");
     EXPECT_EQ(request->header("x-empty"), "");
     EXPECT_EQ(request->header("x-none"), std::nullopt);
+    const auto once = request->header_view("host");
+    const auto twice = request->header_view("x-oNe");
+    EXPECT_EQ(once, "localhost:80");
+    EXPECT_EQ(twice, "a b, c");
+    // Nothing is copied or made again.
+    EXPECT_EQ(request->header_view("Host")->data(), once->data());
+    EXPECT_EQ(request->header_view("X-One")->data(), twice->data());
+    EXPECT_EQ(request->header_view("x-none"), std::nullopt);
     EXPECT_EQ(request->take_body(), "abc");
     EXPECT_TRUE(request->peer().loopback);
     EXPECT_FALSE(request->peer().secure);

@@ -1,13 +1,31 @@
 #include "net/http_shard.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include "net/http_connection.h"
 
 namespace callgate::net {
 
 using std::chrono::steady_clock;
+
+namespace {
+
+// Of the descriptors that the process may have, a quarter is for everything else, and not fewer than these.
+constexpr rlim_t kLeastReserve = 64;
+
+}  // namespace
+
+std::size_t HttpServerState::with_descriptors_left(std::size_t most) {
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur == RLIM_INFINITY) return most;
+    const rlim_t reserve = std::max(kLeastReserve, descriptors.rlim_cur / 4);
+    const rlim_t left = descriptors.rlim_cur > reserve ? descriptors.rlim_cur - reserve : 1;
+    return static_cast<std::size_t>(std::min<rlim_t>(most, left));
+}
 
 void HttpServerState::connection_has_gone() {
     if (connections.fetch_sub(1) != 1) return;
@@ -32,10 +50,10 @@ void HttpShard::take(os::Fd socket, HttpPeer peer) {
         state_->connection_has_gone();
         return;
     }
-    const auto connection =
-        std::make_shared<HttpConnection>(shared_from_this(), std::move(socket), std::move(peer));
+    const auto connection = std::make_shared<HttpConnection>(shared_from_this(), socket, std::move(peer));
     connections_.push_back(*connection);
-    connection->start();
+    if (!connection->start(std::move(socket)))
+        state_->refused_connections.fetch_add(1, std::memory_order_relaxed);
 }
 
 void HttpShard::drain() {
@@ -71,6 +89,7 @@ std::chrono::milliseconds HttpShard::time_of(HttpDeadline kind) const noexcept {
         case HttpDeadline::head: return limits().head_time;
         case HttpDeadline::body: return limits().body_time;
         case HttpDeadline::write: return limits().write_time;
+        case HttpDeadline::quiet: return limits().quiet_time;
         case HttpDeadline::linger: return std::chrono::seconds(1);
         case HttpDeadline::none: break;
     }
@@ -83,7 +102,11 @@ void HttpShard::look_at_deadlines() {
     auto next = steady_clock::time_point::max();
     for (Deadlines& list : deadlines_) {
         while (!list.empty() && list.front().at <= now) {
-            static_cast<HttpConnection&>(list.front()).shared_from_this()->deadline_passed();
+            HttpDeadlineHook& hook = list.front();
+            const auto connection = static_cast<HttpConnection&>(hook).shared_from_this();
+            // First, so that the list gets shorter whatever the connection makes of it.
+            hook.unlink();
+            connection->deadline_passed();
         }
         if (!list.empty()) next = std::min(next, list.front().at);
     }

@@ -30,17 +30,21 @@ class HttpConnection;
 
 /// What a server's shards share.
 struct HttpServerState {
-    HttpServerState(HttpServerOptions given, HttpServer::Handler take, bool loopback,
+    HttpServerState(HttpServerOptions given, HttpServer::Handler take, bool loopback, std::string_view host,
                     std::shared_ptr<const TlsContext> speaks)
         : options(std::move(given)),
+          max_connections(with_descriptors_left(options.limits.max_connections)),
           handler(std::move(take)),
-          rules(options.access, loopback),
+          rules(options.access, loopback, host),
           tls(std::move(speaks)) {}
 
     const HttpServerOptions options;
+    const std::size_t max_connections;  ///< of the options, or fewer
     const HttpServer::Handler handler;
     const HttpAccessRules rules;
     const std::shared_ptr<const TlsContext> tls;  ///< null: plain
+    /// Bytes as HttpLimits::max_total_bytes counts them; a request may be kept for longer than the server.
+    const std::shared_ptr<std::atomic<std::size_t>> held = std::make_shared<std::atomic<std::size_t>>(0);
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> connections{0};
     std::atomic<std::uint64_t> requests{0};
@@ -49,18 +53,24 @@ struct HttpServerState {
     std::atomic<std::uint64_t> slow_readers{0};
     std::atomic<std::uint64_t> accept_pauses{0};
 
+    bool holds_too_much() const noexcept {
+        return held->load(std::memory_order_relaxed) > options.limits.max_total_bytes;
+    }
     void connection_has_gone();
     /// False: not within this time.
     bool wait_until_all_have_gone(std::chrono::milliseconds at_most);
 
 private:
+    static std::size_t with_descriptors_left(std::size_t most);
+
     base::Mutex mutex_;
     base::CondVar all_gone_;
 };
 
-/// Why a connection is closed when nothing happens for long enough. At most one holds at a time.
-enum class HttpDeadline : std::uint8_t { none, tls, idle, head, body, write, linger };
-inline constexpr std::size_t kHttpDeadlines = 7;
+/// Why a connection is closed when nothing happens for long enough; of `quiet`, why it writes. At most one
+/// holds at a time.
+enum class HttpDeadline : std::uint8_t { none, tls, idle, head, body, write, quiet, linger };
+inline constexpr std::size_t kHttpDeadlines = 8;
 
 /// What a connection has of its shard's lists.
 struct HttpDeadlineHook

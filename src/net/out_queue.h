@@ -23,6 +23,7 @@ public:
     void add(std::string piece) {
         if (piece.empty()) return;
         bytes_ += piece.size();
+        forget_taken();
         if (!pieces_.empty() && piece.size() <= kJoined && pieces_.back().size() <= kJoined) {
             pieces_.back() += piece;
         } else {
@@ -59,8 +60,19 @@ public:
         first_ = offset_ = bytes_ = 0;
     }
 
+    /// How many pieces its list has room for.
+    std::size_t room() const noexcept { return pieces_.capacity(); }
+
 private:
     static constexpr std::size_t kKept = 4;
+
+    // Of a queue that never gets empty, the list stays in proportion to what waits. Once half of it is taken,
+    // so a piece is moved once on the average.
+    void forget_taken() {
+        if (first_ < kKept || 2 * first_ < pieces_.size()) return;
+        pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
+        first_ = 0;
+    }
 
     std::vector<std::string> pieces_;
     std::size_t first_ = 0;   // before it, all is taken
