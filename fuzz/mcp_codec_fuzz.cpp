@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             (void)codec->abilities(value->get_object());
             const ToolDefinition definition("name", "", *value);
             const Contract contract;
-            require(codec->tool({"name", &definition, &contract}).contains("inputSchema"),
+            require(codec->tool({"name", &definition, &contract, {}}).contains("inputSchema"),
                     "a tool has a schema");
         }
     }

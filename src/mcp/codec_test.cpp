@@ -13,7 +13,7 @@ namespace {
 struct Listed {
     ToolDefinition definition{"t", "", Object{{"type", "object"}}};
     Contract contract;
-    Value in(const Codec& codec) const { return codec.tool({definition.name, &definition, &contract}); }
+    Value in(const Codec& codec) const { return codec.tool({definition.name, &definition, &contract, {}}); }
     std::string hints(const Codec& codec = codec_2026_07_28()) const {
         const Value tool = in(codec);
         const Value* annotations = tool.as_object().if_contains("annotations");

@@ -19,6 +19,11 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     return number;
 }
 
+void append(std::string& out, const EventLog::Event& event) {
+    const std::string id = to_string(event.id);
+    wire::append_event(out, {event.text, {}, id});
+}
+
 }  // namespace
 
 std::optional<EventId> parse_event_id(std::string_view text) {
@@ -74,16 +79,13 @@ void EventStream::prime() {
 
 void EventStream::add(std::string text) {
     if (finished_) return;
-    write(log_->add({number_, ++last_}, std::move(text)));
-}
-
-void EventStream::write(const EventLog::Event& event) {
+    const EventLog::Event& event = log_->add({number_, ++last_}, std::move(text));
     if (!reply_) return;
-    const std::string id = to_string(event.id);
     std::string out;
-    wire::append_event(out, {event.text, {}, id});
+    append(out, event);
     reply_->write(std::move(out));
 }
+
 
 void EventStream::finish() {
     finished_ = true;
@@ -101,9 +103,12 @@ bool EventStream::can_resume(std::uint64_t after) const noexcept {
 void EventStream::resume(std::uint64_t after, std::shared_ptr<net::HttpReply> reply,
                          std::shared_ptr<void> place) {
     attach(std::move(reply), std::move(place));
+    // In one piece, which passes however much may wait to be written.
+    std::string out;
     for (const EventLog::Event& event : log_->events()) {
-        if (event.id.stream == number_ && event.id.event > after) write(event);
+        if (event.id.stream == number_ && event.id.event > after) append(out, event);
     }
+    if (!out.empty()) reply_->write(std::move(out));
     if (finished_) detach();
 }
 

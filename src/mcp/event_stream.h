@@ -77,8 +77,6 @@ public:
     void resume(std::uint64_t after, std::shared_ptr<net::HttpReply> reply, std::shared_ptr<void> place);
 
 private:
-    void write(const EventLog::Event& event);
-
     const std::uint64_t number_;
     const std::shared_ptr<EventLog> log_;
     std::uint64_t last_ = 0;

@@ -13,7 +13,7 @@ namespace {
 class Written final : public net::HttpReply {
 public:
     void send(net::HttpResponse /*response*/) override {}
-    void begin(int /*status*/, net::HttpHeaders /*headers*/) override {}
+    void begin(int /*status*/, net::HttpHeaders /*headers*/, std::string /*idle_text*/) override {}
     void write(std::string bytes) override { text += bytes; }
     void end() override { ended = true; }
     void abandon() override {}

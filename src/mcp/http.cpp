@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kEvents = "text/event-stream";
+/// A comment, which clients skip: what stands between sees that the stream is in use.
+constexpr std::string_view kStillThere = ":\n\n";
 
 bool same_word(std::string_view a, std::string_view b) {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
@@ -121,7 +123,7 @@ private:
     void begin() {
         if (begun_) return;
         begun_ = true;
-        visit_.reply->begin(200, visit_.headers(kEvents));
+        visit_.reply->begin(200, visit_.headers(kEvents), std::string(kStillThere));
         if (!session_) return;
         stream_ = session_->new_stream();
         stream_->attach(visit_.reply);
@@ -216,12 +218,12 @@ void HttpTransport::look_at(const Visit& visit) {
 }
 
 void HttpTransport::post(const Visit& visit) {
-    const auto type = visit.request->header("Content-Type");
+    const auto type = visit.request->header_view("Content-Type");
     if (!type || !same_word(media_type(*type), kJson)) {
         visit.refuse(415, {codes::kInvalidRequest, "A message is sent as application/json."});
         return;
     }
-    const auto accept = visit.request->header("Accept");
+    const auto accept = visit.request->header_view("Accept");
     if (accept && !(accepts(*accept, kJson) && accepts(*accept, kEvents))) {
         visit.refuse(406,
                      {codes::kInvalidRequest, "A client accepts application/json and text/event-stream."});
@@ -231,7 +233,7 @@ void HttpTransport::post(const Visit& visit) {
 }
 
 void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
-    const auto id = visit.request->header("Mcp-Session-Id");
+    const auto id = visit.request->header_view("Mcp-Session-Id");
     Arrival arrival{std::make_shared<Way>(visit, shared_from_this()), id ? core_->find_session(*id) : nullptr,
                     std::make_shared<HeadersOf>(visit.request), true, id.has_value()};
     if (!messages.batch) {
@@ -268,7 +270,7 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
 }
 
 void HttpTransport::get(const Visit& visit) {
-    const auto id = visit.request->header("Mcp-Session-Id");
+    const auto id = visit.request->header_view("Mcp-Session-Id");
     if (!id) {
         net::HttpHeaders headers = visit.headers("text/plain");
         headers.emplace_back("Allow", "POST");
@@ -280,7 +282,7 @@ void HttpTransport::get(const Visit& visit) {
         visit.refuse(404, {codes::kInvalidRequest, "There is no such session."});
         return;
     }
-    const auto accept = visit.request->header("Accept");
+    const auto accept = visit.request->header_view("Accept");
     if (accept && !accepts(*accept, kEvents)) {
         visit.refuse(406, {codes::kInvalidRequest, "A client that listens accepts text/event-stream."});
         return;
@@ -301,19 +303,19 @@ void HttpTransport::get(const Visit& visit) {
             });
         });
     };
-    if (const auto last = visit.request->header("Last-Event-ID")) {
+    if (const auto last = visit.request->header_view("Last-Event-ID")) {
         const auto event = parse_event_id(*last);
         const auto stream = event ? session->find_stream(event->stream) : nullptr;
         if (stream == nullptr || !stream->can_resume(event->event)) {
             visit.refuse(400, {codes::kInvalidRequest, "What came after this event is not kept (any more)."});
             return;
         }
-        visit.reply->begin(200, visit.headers(kEvents));
+        visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
         stream->resume(event->event, visit.reply, std::move(place));
         lost_with(stream);
         return;
     }
-    visit.reply->begin(200, visit.headers(kEvents));
+    visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
     if (session->side_stream == nullptr || session->side_stream->finished()) {
         session->side_stream = session->new_stream();
         session->side = std::make_shared<SideStream>(session->side_stream, shared_from_this());
@@ -323,7 +325,7 @@ void HttpTransport::get(const Visit& visit) {
 }
 
 void HttpTransport::end(const Visit& visit) {
-    const auto id = visit.request->header("Mcp-Session-Id");
+    const auto id = visit.request->header_view("Mcp-Session-Id");
     const auto session = id ? core_->find_session(*id) : nullptr;
     if (session == nullptr) {
         visit.refuse(id ? 404 : 405, {codes::kInvalidRequest,

@@ -506,15 +506,20 @@ std::shared_ptr<Session> ServerCore::new_session() {
     return sessions_.new_session(now);
 }
 
-void ServerCore::end_session(const std::shared_ptr<Session>& session) {
-    sessions_.remove(session);
-    if (session->ended) return;
-    session->ended = true;
-    const auto questions = std::exchange(session->questions, {});
+void ServerCore::answers_no_more(Session& session) {
+    session.answers = false;
+    const auto questions = std::exchange(session.questions, {});
     for (const auto& [id, open] : questions) {
         (void)open.question->fail(
             Error(ErrorCode::unavailable, "The client has gone.", {{"reason", "caller_gone"}}));
     }
+}
+
+void ServerCore::end_session(const std::shared_ptr<Session>& session) {
+    sessions_.remove(session);
+    if (session->ended) return;
+    session->ended = true;
+    answers_no_more(*session);
     const auto requests = session->requests;
     for (const auto& [id, exchange] : requests) {
         call_off(exchange);

@@ -84,6 +84,8 @@ public:
     /// Over HTTP, by its id; it is in use now.
     std::shared_ptr<Session> find_session(std::string_view id);
     std::shared_ptr<Session> new_session_over_lines() { return sessions_.new_session_over_lines(); }
+    /// Its client will say no more: its questions have no answers.
+    void answers_no_more(Session& session);
     /// Its requests are called off.
     void end_session(const std::shared_ptr<Session>& session);
 

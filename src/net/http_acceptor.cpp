@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/try.h"
 #include "os/system_error.h"
@@ -108,13 +111,28 @@ Result<ListeningSocket> listen_tcp(const HttpServerOptions& options) {
     return listening;
 }
 
+// Which file it is, so that another's is never removed.
+std::optional<std::pair<dev_t, ino_t>> file_at(const std::string& path) {
+    struct ::stat there = {};
+    if (::lstat(path.c_str(), &there) != 0 || !S_ISSOCK(there.st_mode)) return std::nullopt;
+    return std::pair(there.st_dev, there.st_ino);
+}
+
+// What nobody serves any more may be replaced; a server that runs keeps its address, as over TCP.
+bool is_served(const std::string& path) {
+    const auto connected = os::connect_unix(path);
+    return connected || os::error_number(connected.error()) == EAGAIN;
+}
+
 Result<ListeningSocket> listen_unix(const HttpServerOptions& options) {
+    if (is_served(options.unix_path)) return cannot_listen(options.unix_path, EADDRINUSE);
     auto socket = os::listen_unix(options.unix_path, options.unix_permissions, kBacklog);
     if (!socket) return cannot_listen(options.unix_path, os::error_number(socket.error()));
     ListeningSocket listening;
     listening.socket = std::move(*socket);
     listening.url = "unix:" + options.unix_path;
-    listening.unix_path = true;
+    listening.unix_path = options.unix_path;
+    listening.unix_file = file_at(options.unix_path);
     return listening;
 }
 
@@ -129,6 +147,7 @@ HttpAcceptor::HttpAcceptor(std::shared_ptr<HttpServerState> state,
     : state_(std::move(state)),
       shards_(std::move(shards)),
       unix_path_(listening.unix_path),
+      unix_file_(listening.unix_file),
       socket_(shards_.front()->thread()->context(), listening.socket.get()),
       timer_(shards_.front()->thread()->context()) {
     listening.socket.release();
@@ -143,6 +162,7 @@ void HttpAcceptor::close_on(const HttpShard& shard) {
     boost::system::error_code ignored;
     socket_.close(ignored);
     timer_.cancel();
+    if (unix_file_ && file_at(unix_path_) == unix_file_) (void)::unlink(unix_path_.c_str());
 }
 
 void HttpAcceptor::wait() {
@@ -207,7 +227,7 @@ void HttpAcceptor::turn_away(const os::Fd& socket) const {
 HttpPeer HttpAcceptor::peer_of(const os::Fd& socket, const sockaddr_storage& from) const {
     HttpPeer peer;
     peer.secure = state_->options.tls.has_value();
-    if (unix_path_) {
+    if (!unix_path_.empty()) {
         peer.address = "unix";
         peer.loopback = true;
         if (const auto credentials = os::peer_of(socket)) peer.uid = credentials->uid;

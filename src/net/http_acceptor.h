@@ -9,10 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/socket.h>
+#include <sys/types.h>
+
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -27,7 +31,8 @@ struct ListeningSocket {
     std::uint16_t port = 0;
     bool loopback = false;
     std::string host;  ///< "127.0.0.2", "[::1]"; "" of a Unix socket, and where it listens on every address
-    bool unix_path = false;
+    std::string unix_path;  ///< "": none
+    std::optional<std::pair<dev_t, ino_t>> unix_file;  ///< which file that is
 };
 
 /// config_error {reason: bad_address | address_in_use | listen}.
@@ -52,7 +57,8 @@ private:
 
     const std::shared_ptr<HttpServerState> state_;
     const std::vector<std::shared_ptr<HttpShard>> shards_;
-    const bool unix_path_;
+    const std::string unix_path_;
+    const std::optional<std::pair<dev_t, ino_t>> unix_file_;
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> socket_;
     boost::asio::steady_timer timer_;
     std::size_t next_ = 0;

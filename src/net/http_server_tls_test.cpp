@@ -180,6 +180,27 @@ TEST(HttpServerUnix, ServesByAPathOfAnyLengthAndKnowsWhoAsks) {
     EXPECT_EQ(seen.uid, ::geteuid());
 }
 
+TEST(HttpServerUnix, APathThatIsServedStaysItsServersAndGoesWithIt) {
+    const os::ScratchDir directory;
+    Loop loop;
+    HttpServerOptions options;
+    options.unix_path = directory.file("server.sock");
+    auto first = must(HttpServer::open(loop, options, echo_body));
+    const auto second = HttpServer::open(loop, options, echo_body);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().details.at("reason"), "address_in_use");
+    EXPECT_TRUE(os::connect_unix(options.unix_path));
+    first.reset();
+    EXPECT_FALSE(std::filesystem::exists(options.unix_path));
+    // What a server that was killed has left is replaced, and another's file is not removed.
+    (void)must(os::listen_unix(options.unix_path, 0600));
+    first = must(HttpServer::open(loop, options, echo_body));
+    std::filesystem::remove(options.unix_path);
+    std::ofstream(options.unix_path) << "another's";
+    first.reset();
+    EXPECT_TRUE(std::filesystem::exists(options.unix_path));
+}
+
 TEST(HttpServerUnix, APathThatCannotBeUsedIsAnError) {
     const os::ScratchDir directory;
     std::ofstream(directory.file("notes")) << "mine";
