@@ -61,6 +61,8 @@ public:
     void remember(Context context);
     /// Nobody will come back for it: what it still asks is not answered any more.
     void abandon();
+    /// The same, and it is called off.
+    void end();
     void may_be_task(bool at_once);
     /// It is on the record, so that its client may be given its id.
     void on_record();
@@ -87,6 +89,8 @@ private:
     void decided(const Outcome& asked, std::optional<bool> allowed);
     void changed();
     void asked(const std::shared_ptr<PendingInput>& question);
+    /// Answers open questions, those of these names.
+    void settle(Object answers);
     bool answer_from_offered(const Open& one);
     void put_modern();
     void put_legacy(const std::shared_ptr<PendingInput>& question);

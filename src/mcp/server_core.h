@@ -25,6 +25,7 @@
 #include "mcp/conversation.h"
 #include "mcp/exchange.h"
 #include "mcp/home.h"
+#include "mcp/kept_conversations.h"
 #include "mcp/listeners.h"
 #include "mcp/message.h"
 #include "mcp/param_headers.h"
@@ -92,6 +93,7 @@ public:
 
     /// Nothing is kept any more.
     bool closed() const noexcept { return closed_; }
+    /// Until its client comes back with the answers, or its time is over.
     void keep(const std::shared_ptr<Conversation>& conversation);
     void forget(const Conversation& conversation);
 
@@ -169,11 +171,7 @@ private:
     std::shared_ptr<void> watches_registry_;
 
     std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
-    struct Kept {
-        std::shared_ptr<Conversation> conversation;
-        std::chrono::steady_clock::time_point since;
-    };
-    std::map<std::string, Kept, std::less<>> kept_;  // by call id: the client has questions
+    KeptConversations kept_;
     Listeners listeners_;
     ParamHeaders param_headers_;
     Tasks tasks_;

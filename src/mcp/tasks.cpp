@@ -124,7 +124,7 @@ void Tasks::abandon() {
     const auto all = std::exchange(live_, {});
     for (const auto& [id, conversation] : all) {
         conversation->cancel();
-        conversation->abandon();
+        conversation->end();
     }
 }
 

@@ -85,9 +85,8 @@ bool ServerCore::goes_on(const std::shared_ptr<Exchange>& exchange, const std::s
     const auto state = states_.open(text->get_string());
     if (!state) return refuse_state(state.error().message);
     if (state->digest != digest) return refuse_state("this request asks for something else.");
-    const auto it = kept_.find(state->call_id);
-    if (it == kept_.end()) return refuse_state("the call it belongs to has ended.");
-    const auto conversation = it->second.conversation;
+    const auto conversation = kept_.find(state->call_id, std::chrono::steady_clock::now());
+    if (conversation == nullptr) return refuse_state("the call it belongs to has ended.");
     if (conversation->round() != state->round || !conversation->waits_for_client())
         return refuse_state("its questions have been answered.");
     const Value* answers = exchange->params.if_contains("inputResponses");
