@@ -110,5 +110,24 @@ TEST_F(AtTheClient, AClientOfTheLegacyEraIsAskedByARequest) {
     EXPECT_EQ(done.at("result").at("content").at(0).at("text"), "1");
 }
 
+TEST_F(AtTheClient, WhatIsCalledOffIsNotAskedAboutAnyMore) {
+    LineClient legacy(server);
+    (void)legacy.initialize("2025-06-18", kAble);
+    const Value question = legacy.request(1, "tools/call", Object{{"name", "write"}});
+    legacy.send(Object{{"jsonrpc", "2.0"},
+                       {"method", "notifications/cancelled"},
+                       {"params", Object{{"requestId", 1}}}});
+    const Value withdrawn = legacy.read();
+    EXPECT_EQ(withdrawn.at("method"), "notifications/cancelled");
+    EXPECT_EQ(withdrawn.at("params").at("requestId"), question.at("id"));
+    // An answer that was on its way counts for nothing.
+    legacy.send(Object{{"jsonrpc", "2.0"},
+                       {"id", question.at("id")},
+                       {"result", Object{{"action", "accept"}, {"content", Object{{"allow", true}}}}}});
+    EXPECT_EQ(legacy.request(2, "ping").at("id"), 2);
+    EXPECT_EQ(runtime.approvals().list().value().size(), 1u);
+    EXPECT_EQ(ran, 0);
+}
+
 }  // namespace
 }  // namespace callgate::mcp

@@ -32,17 +32,18 @@ void Conversation::call_off(const std::shared_ptr<Exchange>& of) {
 }
 
 void Conversation::end() {
+    cancelled_ = true;
     (void)core_->runtime().cancel(running_id_);
     abandon();
 }
 
 void Conversation::done(Outcome outcome) {
     open_.clear();
-    if (outcome.state() == State::needs_approval && !cancelled_ && (is_task() || task_ == Task::wanted)) {
-        follow_approval(outcome);
-        return;
-    }
-    if (outcome.state() == State::needs_approval && ask_for_approval(outcome)) return;
+    if (outcome.state() == State::needs_approval && wait_for_approval(outcome)) return;
+    finish(std::move(outcome));
+}
+
+void Conversation::finish(Outcome outcome) {
     outcome_ = std::move(outcome);
     if (is_task()) {
         core_->tasks().ended(call_id_, *outcome_);

@@ -5,6 +5,9 @@
 // gets all open questions as the answer to its request, with a sealed state; it asks again with the answers
 // and that state, and the same call goes on.
 //
+// What a client has called off has no effect any more that it had not yet: a decision that comes later does
+// not run it.
+//
 // Threads: the server's home thread, except ask() and abilities(), and what Caller says.
 #pragma once
 
@@ -82,6 +85,9 @@ private:
     };
     enum class Task : std::uint8_t { no, possible, wanted, yes };
     void become_task();
+    void finish(Outcome outcome);
+    /// False: nobody is asked, and nothing is waited for.
+    bool wait_for_approval(const Outcome& asked);
     void follow_approval(const Outcome& asked);
     void resume();
     /// The client's person is asked about a call that needs an approval. False: they cannot be.
@@ -114,6 +120,7 @@ private:
     bool on_record_ = false;
     bool cancelled_ = false;
     bool asked_for_approval_ = false;
+    std::weak_ptr<PendingInput> approval_question_;
     const Codec* const codec_;
     std::string running_id_;  // of the call that runs for it now: of a resumed one that of its resumption
     std::string status_message_;

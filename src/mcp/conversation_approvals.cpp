@@ -15,6 +15,15 @@ void Conversation::remember(Context context) {
     context_ = std::move(context);
 }
 
+bool Conversation::wait_for_approval(const Outcome& asked) {
+    if (cancelled_) return false;
+    if (is_task() || task_ == Task::wanted) {
+        follow_approval(asked);
+        return true;
+    }
+    return ask_for_approval(asked);
+}
+
 // A person decides, and the task goes on with what they decided. A request for an approval is on the record.
 void Conversation::follow_approval(const Outcome& asked) {
     on_record_ = true;
@@ -28,7 +37,7 @@ void Conversation::follow_approval(const Outcome& asked) {
             if (approved && !self->cancelled_)
                 self->resume();
             else
-                self->done(asked);
+                self->finish(asked);
         });
     });
 }
@@ -40,22 +49,24 @@ bool Conversation::ask_for_approval(const Outcome& asked) {
         return false;
     asked_for_approval_ = true;
     offered_.clear();  // nobody has seen this question yet
-    this->asked(std::make_shared<ApprovalQuestion>(
+    const auto question = std::make_shared<ApprovalQuestion>(
         asked,
-        [self = shared_from_this(), asked](std::optional<bool> allowed) { self->decided(asked, allowed); }));
+        [self = shared_from_this(), asked](std::optional<bool> allowed) { self->decided(asked, allowed); });
+    approval_question_ = question;
+    this->asked(question);
     return true;
 }
 
 void Conversation::decided(const Outcome& asked, std::optional<bool> allowed) {
-    if (!allowed) {
-        done(asked);
+    if (!allowed || cancelled_) {
+        finish(asked);
         return;
     }
     const auto voted = [self = shared_from_this(), asked](const Result<Approval>& vote) {
-        if (vote)
+        if (vote && !self->cancelled_)
             self->resume();  // what was refused ends so
         else
-            self->done(asked);
+            self->finish(asked);
     };
     const std::string who = "client:" + core_->options().context.principal;
     Approvals& approvals = core_->runtime().approvals();

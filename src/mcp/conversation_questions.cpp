@@ -135,6 +135,7 @@ void Conversation::abandon() {
         (void)one.question->fail(
             Error(ErrorCode::cancelled, "Nobody will answer any more.", {{"reason", "call_ended"}}));
     }
+    if (const auto question = approval_question_.lock()) withdrawn(question);
 }
 
 Object Conversation::questions() const {
