@@ -50,7 +50,8 @@ enum class LogLevel : std::uint8_t { debug, info, notice, warning, error, critic
 std::string_view to_string(LogLevel level) noexcept;
 std::optional<LogLevel> log_level_from_string(std::string_view text) noexcept;
 
-/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`.
+/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`. What it says is of the request
+/// that the call began with.
 class Caller : public ContextExtension {
 public:
     virtual std::string_view revision() const noexcept = 0;   ///< "2026-07-28", …

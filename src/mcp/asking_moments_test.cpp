@@ -169,6 +169,38 @@ TEST(TheEndOfAServer, WithdrawsQuestions) {
     EXPECT_THAT(heard->next(), testing::AnyOf("call_ended", "caller_gone"));
 }
 
+TEST_F(Moments, WhatAClientCanBeAskedIsWhatItsLatestRequestSays) {
+    const Value state = call(client, 1).at("result").at("requestState");
+    const Object params{{"name", "who"}, {"arguments", Object{{"n", 1}}}, {"requestState", state}};
+    const Value done =
+        client.request(2, "tools/call", modern(params, {{"sampling", Object{}}})).at("result");
+    EXPECT_EQ(done.at("isError"), true);
+    EXPECT_EQ(heard->next(), "cannot_ask");
+}
+
+TEST_F(Moments, ARequestThatBringsTheAnswersMayWantProgress) {
+    runtime.tools().add_or_throw(
+        schema_tool(ToolDefinition("steps", "", Object{{"type", "object"}}),
+                    [](const Object&, CallContext& context) -> ToolReturn {
+                        const auto answer =
+                            context.ask(InputRequest::form("Who?", name_form()).named("name"));
+                        if (!answer) return tl::unexpected(ToolFailure(answer.error()));
+                        context.progress("going", 1, 2);
+                        return ToolResult(Value("gone"));
+                    })
+            .read_only());
+    const Object params{{"name", "steps"}, {"arguments", Object{}}};
+    const Value asked = client.request(1, "tools/call", modern(params, kCanElicit)).at("result");
+    Object again = params;
+    again["requestState"] = asked.at("requestState");
+    again["inputResponses"] = Object{{"name", accepted("Ada")}};
+    again["_meta"] = Object{{"progressToken", "mine"}};
+    const Value progress = client.request(2, "tools/call", modern(again, kCanElicit));
+    EXPECT_EQ(progress.at("method"), "notifications/progress");
+    EXPECT_EQ(progress.at("params").at("progressToken"), "mine");
+    EXPECT_EQ(client.read().at("result").at("content").at(0).at("text"), "gone");
+}
+
 // --- the legacy era ---
 
 class LegacyMoments : public Moments {

@@ -1,5 +1,6 @@
 #include "mcp/conversation.h"
 
+#include <cmath>
 #include <utility>
 
 #include "mcp/server_core.h"
@@ -56,10 +57,17 @@ void Conversation::finish(Outcome outcome) {
     core_->forget(*this);
 }
 
+// It only grows, so what does not is not said; nor is our count once the tool has one of its own.
 void Conversation::progress(const Progress& progress) {
     if (exchange_ == nullptr || exchange_->ended || exchange_->progress_token.is_null()) return;
-    Object params{{"progressToken", exchange_->progress_token},
-                  {"progress", progress.done.value_or(static_cast<double>(progress.sequence))}};
+    if (progress.done)
+        counts_itself_ = true;
+    else if (counts_itself_)
+        return;
+    const double value = progress.done.value_or(static_cast<double>(progress.sequence));
+    if (!std::isfinite(value) || (last_progress_ && value <= *last_progress_)) return;
+    last_progress_ = value;
+    Object params{{"progressToken", exchange_->progress_token}, {"progress", value}};
     if (progress.total) params["total"] = *progress.total;
     if (!progress.message.empty() && exchange_->codec->progress_message())
         params["message"] = progress.message;

@@ -3,7 +3,7 @@
 //
 // A client of the legacy era is asked by requests on the way back of its request. One of the stateless era
 // gets all open questions as the answer to its request, with a sealed state; it asks again with the answers
-// and that state, and the same call goes on.
+// and that state, and the same call goes on. What a client can be asked is what its latest request said.
 //
 // What a client has called off has no effect any more that it had not yet: a decision that comes later does
 // not run it.
@@ -11,6 +11,7 @@
 // Threads: the server's home thread, except ask() and abilities(), and what Caller says.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -35,7 +36,7 @@ public:
     Conversation(std::shared_ptr<ServerCore> core, std::shared_ptr<Exchange> exchange, std::string digest,
                  Finish finish);
 
-    InputAbilities abilities() const override { return abilities_; }
+    InputAbilities abilities() const override { return abilities_.load(); }
     void ask(std::shared_ptr<PendingInput> question) override;
 
     /// The call began under this id.
@@ -97,6 +98,7 @@ private:
     void asked(const std::shared_ptr<PendingInput>& question);
     /// Answers open questions, those of these names.
     void settle(Object answers);
+    void drop_what_cannot_be_asked();
     bool answer_from_offered(const Open& one);
     void put_modern();
     void put_legacy(const std::shared_ptr<PendingInput>& question);
@@ -107,13 +109,15 @@ private:
     const bool modern_;
     const std::shared_ptr<Session> session_;
     const std::string digest_;
-    const InputAbilities abilities_;
+    std::atomic<InputAbilities> abilities_;
     const Finish finish_;
     std::string call_id_;
     std::vector<Open> open_;
     Object offered_;
     std::uint32_t round_ = 0;
     std::uint32_t names_ = 0;
+    std::optional<double> last_progress_;  // of this request
+    bool counts_itself_ = false;
     std::optional<Outcome> outcome_;
     Context context_;
     Task task_ = Task::no;
@@ -121,7 +125,7 @@ private:
     bool cancelled_ = false;
     bool asked_for_approval_ = false;
     std::weak_ptr<PendingInput> approval_question_;
-    const Codec* const codec_;
+    const Codec* codec_;
     std::string running_id_;  // of the call that runs for it now: of a resumed one that of its resumption
     std::string status_message_;
     std::chrono::system_clock::time_point changed_at_{};

@@ -44,7 +44,7 @@ void Conversation::follow_approval(const Outcome& asked) {
 
 // What a person at the client says counts as the client's word: A1, and only where that is enough.
 bool Conversation::ask_for_approval(const Outcome& asked) {
-    if (!core_->options().approve_by_client || !abilities_.form || asked_for_approval_ ||
+    if (!core_->options().approve_by_client || !abilities().form || asked_for_approval_ ||
         exchange_ == nullptr || !client_may_decide(asked))
         return false;
     asked_for_approval_ = true;
@@ -81,8 +81,8 @@ void Conversation::resume() {
     if (is_task()) changed();
     Context context = context_;
     context.idempotency_key.clear();  // the approval has it
-    if (abilities_.form || abilities_.url || abilities_.sampling || abilities_.roots)
-        context.input = shared_from_this();
+    const InputAbilities can = abilities_;
+    if (can.form || can.url || can.sampling || can.roots) context.input = shared_from_this();
     running_id_ = core_->runtime().start_resume(
         call_id_, std::move(context),
         Completion([self = shared_from_this()](Outcome outcome) { self->done(std::move(outcome)); },

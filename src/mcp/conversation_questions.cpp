@@ -103,13 +103,34 @@ void Conversation::withdrawn(const std::shared_ptr<PendingInput>& question) {
 void Conversation::go_on(std::shared_ptr<Exchange> exchange, Object answers) {
     exchange_ = std::move(exchange);
     exchange_->conversation = weak_from_this();
+    codec_ = exchange_->codec;
+    abilities_ = codec_->abilities(*exchange_->capabilities);
+    last_progress_.reset();
+    counts_itself_ = false;
     if (outcome_) {
         finish_(std::exchange(exchange_, nullptr), *outcome_);
         core_->forget(*this);
         return;
     }
     settle(std::move(answers));
+    drop_what_cannot_be_asked();
     if (!open_.empty()) put_modern();
+}
+
+// This request says less of its client than the one before did.
+void Conversation::drop_what_cannot_be_asked() {
+    const InputAbilities can = abilities_;
+    std::vector<Open> asked = std::exchange(open_, {});
+    std::vector<Open> left;
+    for (Open& one : asked) {
+        if (can.has(one.question->request().kind)) {
+            left.push_back(std::move(one));
+            continue;
+        }
+        (void)one.question->fail(Error(ErrorCode::unavailable, "The caller cannot be asked for this.",
+                                       {{"reason", "cannot_ask"}}));
+    }
+    open_.insert(open_.begin(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
 void Conversation::answer(Object answers) {

@@ -133,5 +133,42 @@ TEST_F(ConversationTest, WhatIsCalledOffBeforeItIsATaskDoesNotRunOnceItIsApprove
     EXPECT_EQ(ran, 0);
 }
 
+Progress progress_of(std::uint64_t sequence, std::optional<double> done = {}) {
+    Progress progress;
+    progress.sequence = sequence;
+    progress.done = done;
+    return progress;
+}
+
+std::vector<double> said(const KeptOutlet& outlet) {
+    std::vector<double> all;
+    for (const Value& message : outlet.messages) {
+        all.push_back(message.at("params").at("progress").to_number<double>());
+    }
+    return all;
+}
+
+TEST_F(ConversationTest, ProgressGrowsWithinOneRequestAndBeginsAnewWithTheNext) {
+    const auto first = exchange();
+    first->progress_token = "a";
+    const auto one = conversation(first);
+    at_home([&] {
+        std::uint64_t sequence = 0;
+        for (const double done : {1.0, 3.0, 3.0, 2.0, 4.0}) one->progress(progress_of(++sequence, done));
+        one->progress(progress_of(99));  // ours is not mixed with the tool's own
+    });
+    EXPECT_EQ(said(*outlet), (std::vector<double>{1, 3, 4}));
+    outlet->messages.clear();
+    at_home([&] {
+        const auto second = exchange();
+        second->progress_token = "b";
+        one->go_on(second, {});
+        one->progress(progress_of(100));
+        one->progress(progress_of(101));
+    });
+    EXPECT_EQ(said(*outlet), (std::vector<double>{100, 101}));
+    EXPECT_EQ(outlet->messages.at(0).at("params").at("progressToken"), "b");
+}
+
 }  // namespace
 }  // namespace callgate::mcp

@@ -110,8 +110,12 @@ Context ServerCore::context_for(const std::shared_ptr<Exchange>& exchange,
         if (auto header = exchange->headers->find("Idempotency-Key"))
             context.idempotency_key = std::move(*header);
     }
-    if (!exchange->progress_token.is_null()) {
-        context.progress_token = exchange->progress_token;
+    const InputAbilities can = conversation->abilities();
+    const bool may_ask = can.form || can.url || can.sampling || can.roots;
+    if (may_ask) context.input = conversation;
+    context.progress_token = exchange->progress_token;
+    // A later request, with the answers, may want progress where this one does not.
+    if (!exchange->progress_token.is_null() || (exchange->modern() && may_ask)) {
         context.on_progress = [self = shared_from_this(),
                                to = std::weak_ptr(conversation)](const Progress& progress) {
             self->at_home([to, progress] {
@@ -119,8 +123,6 @@ Context ServerCore::context_for(const std::shared_ptr<Exchange>& exchange,
             });
         };
     }
-    const InputAbilities can = conversation->abilities();
-    if (can.form || can.url || can.sampling || can.roots) context.input = conversation;
     return context;
 }
 
