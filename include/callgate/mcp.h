@@ -196,6 +196,8 @@ struct ServerOptions {
     /// Where a call needs an approval and the client can be asked, its person is: their word counts as
     /// `client:PRINCIPAL` at A1, where that is enough (PolicyConfig).
     bool approve_by_client = false;
+    /// A tool has said that more questions follow, and none does: so long the client waits for those it asked.
+    std::chrono::milliseconds question_gap{1'000};
     /// What tasks' answers are said to be kept for: not longer than RuntimeOptions::key_ttl.
     std::chrono::milliseconds task_time{24 * 3'600'000};
     /// How long a client may take over a list or a read that it was given (2026-07-28: ttlMs).

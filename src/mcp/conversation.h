@@ -101,6 +101,7 @@ private:
     void drop_what_cannot_be_asked();
     bool answer_from_offered(const Open& one);
     void put_modern();
+    void put_soon();
     void put_legacy(const std::shared_ptr<PendingInput>& question);
     void withdrawn(const std::shared_ptr<PendingInput>& question);
 

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "mcp/conversation.h"
@@ -49,7 +50,22 @@ void Conversation::asked(const std::shared_ptr<PendingInput>& question) {
         if (!open_.empty()) changed();
         return;
     }
-    if (!request.more_follow && !open_.empty()) put_modern();
+    if (open_.empty()) return;
+    if (request.more_follow)
+        put_soon();
+    else
+        put_modern();
+}
+
+// More were to follow, and perhaps none does: the next may be refused before it gets here.
+void Conversation::put_soon() {
+    const auto timer = std::make_shared<boost::asio::steady_timer>(core_->loop().context(),
+                                                                   core_->options().question_gap);
+    timer->async_wait(
+        [timer, weak = weak_from_this(), round = round_](const boost::system::error_code& error) {
+            const auto self = error ? nullptr : weak.lock();
+            if (self && self->round_ == round && !self->open_.empty()) self->put_modern();
+        });
 }
 
 // A wrong answer leaves the question open: the client is asked again.
@@ -114,6 +130,7 @@ void Conversation::go_on(std::shared_ptr<Exchange> exchange, Object answers) {
     }
     settle(std::move(answers));
     drop_what_cannot_be_asked();
+    become_task();
     if (!open_.empty()) put_modern();
 }
 

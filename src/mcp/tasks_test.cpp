@@ -183,6 +183,39 @@ TEST_F(TaskTest, AsksByItsStatusAndGoesOnWithTheUpdate) {
     EXPECT_EQ(end_of(client, id).at("result").at("content").at(0).at("text"), R"({"yes":true})");
 }
 
+TEST_F(TaskTest, AToolThatGoesOnAsOneWhileItsClientHasAQuestionIsOneWithTheNextRequest) {
+    const auto gate = std::make_shared<Gate>();
+    Runtime runtime;
+    runtime.tools().add_or_throw(
+        schema_tool(ToolDefinition("long", "", Object{{"type", "object"}}),
+                    [gate](const Object&, CallContext& context) -> ToolReturn {
+                        std::promise<void> answered;
+                        context.ask(InputRequest::form("Sure?", Object{{"type", "object"}}).named("sure"),
+                                    [&](const Result<InputAnswer>&) { answered.set_value(); });
+                        caller(context)->go_on_as_task();
+                        gate->begun();
+                        answered.get_future().wait();
+                        if (!gate->wait(context))
+                            return tl::unexpected(ToolFailure::not_applied("called off"));
+                        return ToolResult(Value("at last"));
+                    })
+            .risk(Risk::low)
+            .effect(EffectClass::unsafe));
+    Server server(runtime);
+    LineClient client(server);
+    const Value asked = call(client, "long").at("result");
+    ASSERT_EQ(asked.at("resultType"), "input_required");
+    gate->wait_until_begun();
+    const Object params{{"name", "long"},
+                        {"arguments", Object{}},
+                        {"requestState", asked.at("requestState")},
+                        {"inputResponses", Object{{"sure", Object{{"action", "decline"}}}}}};
+    const Value task = request(client, "tools/call", params).at("result");
+    ASSERT_EQ(task.at("resultType"), "task");
+    gate->open();
+    EXPECT_EQ(end_of(client, task.at("taskId")).at("status"), "completed");
+}
+
 // A call's way to its client goes when nothing of the call is left.
 TEST_F(TaskTest, LeavesNothingBehindWhenItHasEnded) {
     std::weak_ptr<InputChannel> left;
