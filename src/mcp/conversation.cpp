@@ -109,6 +109,9 @@ void Conversation::become_task() {
     if (task_ != Task::wanted || !on_record_ || exchange_ == nullptr || outcome_) return;
     if (core_->closed() || !core_->tasks().known_to(*exchange_)) return;
     task_ = Task::yes;
+    for (const Open& one : open_) {
+        task_names_.insert(one.name);
+    }
     changed_at_ = std::chrono::system_clock::now();
     core_->tasks().keep(shared_from_this());
     core_->forget(*this);

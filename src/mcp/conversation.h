@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,7 @@ private:
     void decided(const Outcome& asked, std::optional<bool> allowed);
     void changed();
     void asked(const std::shared_ptr<PendingInput>& question);
+    std::string name_for(const std::string& wanted);
     /// Answers open questions, those of these names.
     void settle(Object answers);
     void drop_what_cannot_be_asked();
@@ -117,6 +119,7 @@ private:
     Object offered_;
     std::uint32_t round_ = 0;
     std::uint32_t names_ = 0;
+    std::set<std::string, std::less<>> task_names_;  // in a task no name is used twice
     std::optional<double> last_progress_;  // of this request
     bool counts_itself_ = false;
     std::optional<Outcome> outcome_;

@@ -37,19 +37,20 @@ void Conversation::asked(const std::shared_ptr<PendingInput>& question) {
     // A tool that asks has begun, and one that may be a task begins only when its call is on the record.
     if (task_ == Task::wanted) on_record();
     const InputRequest& request = question->request();
-    Open one{request.name, question};
-    const bool taken =
-        std::any_of(open_.begin(), open_.end(), [&](const Open& other) { return other.name == one.name; });
-    if (one.name.empty() || taken) one.name = fmt::format("input_{}", ++names_);
     if (!modern_) {
         put_legacy(question);
         return;
     }
-    if (!answer_from_offered(one)) open_.push_back(std::move(one));
+    Open one{name_for(request.name), question};
+    const bool answered = answer_from_offered(one);
     if (is_task()) {
-        if (!open_.empty()) changed();
+        if (answered) return;
+        task_names_.insert(one.name);
+        open_.push_back(std::move(one));
+        changed();
         return;
     }
+    if (!answered) open_.push_back(std::move(one));
     if (open_.empty()) return;
     if (request.more_follow)
         put_soon();
@@ -66,6 +67,20 @@ void Conversation::put_soon() {
             const auto self = error ? nullptr : weak.lock();
             if (self && self->round_ == round && !self->open_.empty()) self->put_modern();
         });
+}
+
+std::string Conversation::name_for(const std::string& wanted) {
+    const auto is_taken = [&](const std::string& name) {
+        return task_names_.contains(name) || std::any_of(open_.begin(), open_.end(), [&](const Open& other) {
+                   return other.name == name;
+               });
+    };
+    std::string name = wanted;
+    while (name.empty() || is_taken(name)) {
+        ++names_;
+        name = wanted.empty() ? fmt::format("input_{}", names_) : fmt::format("{}_{}", wanted, names_ + 1);
+    }
+    return name;
 }
 
 // A wrong answer leaves the question open: the client is asked again.

@@ -1,6 +1,7 @@
 // Tasks: calls that go on without the request they began with.
 #include <future>
 #include <memory>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -181,6 +182,34 @@ TEST_F(TaskTest, AsksByItsStatusAndGoesOnWithTheUpdate) {
     const Object yes{{"sure", Object{{"action", "accept"}, {"content", Object{{"yes", true}}}}}};
     (void)request(client, "tasks/update", {{"taskId", id}, {"inputResponses", yes}});
     EXPECT_EQ(end_of(client, id).at("result").at("content").at(0).at("text"), R"({"yes":true})");
+}
+
+TEST_F(TaskTest, NoNameIsUsedTwiceForItsQuestions) {
+    Runtime runtime;
+    runtime.tools().add_or_throw(
+        as_task(schema_tool(ToolDefinition("ask", "", Object{{"type", "object"}}),
+                            [](const Object&, CallContext& context) -> ToolReturn {
+                                for (int i = 0; i < 3; ++i) {
+                                    const auto answer = context.ask(
+                                        InputRequest::form("?", Object{{"type", "object"}}).named("name"));
+                                    if (!answer) return tl::unexpected(ToolFailure(answer.error()));
+                                }
+                                return ToolResult(Value("done"));
+                            })
+                    .read_only()));
+    Server server(runtime);
+    LineClient client(server);
+    const Value id = call(client, "ask").at("result").at("taskId");
+    std::set<std::string> names;
+    for (Value task = get(client, id); task.at("status") != "completed"; task = get(client, id)) {
+        if (task.at("status") != "input_required") continue;
+        const std::string name(task.at("inputRequests").as_object().begin()->key());
+        EXPECT_TRUE(names.insert(name).second) << name;
+        (void)request(client, "tasks/update",
+                      {{"taskId", id}, {"inputResponses", Object{{name, Object{{"action", "decline"}}}}}});
+    }
+    EXPECT_EQ(names.size(), 3u);
+    EXPECT_TRUE(names.contains("name"));
 }
 
 TEST_F(TaskTest, AToolThatGoesOnAsOneWhileItsClientHasAQuestionIsOneWithTheNextRequest) {
