@@ -169,8 +169,10 @@ struct Prompt {
 
 struct ServerLimits {
     std::size_t page_size = 1'000;                ///< of lists
-    std::size_t max_requests = 10'000;            ///< under way, of all clients
+    std::size_t max_requests = 10'000;            ///< under way, of all clients; so many more wait for answers
     std::size_t max_requests_per_client = 1'000;  ///< of one session, or one standard input
+    /// Under way. Past it a call that would be a task is answered when it ends, whatever its client knows.
+    std::size_t max_tasks = 10'000;
     std::size_t max_sessions = 10'000;            ///< legacy; the one that was idle for the longest goes
     std::chrono::milliseconds session_idle{3'600'000};
     std::size_t max_subscriptions = 1'000;  ///< URIs of one client

@@ -107,7 +107,7 @@ void Conversation::go_on_as_task() {
 // The client learns the id once the call is on the record, and not before.
 void Conversation::become_task() {
     if (task_ != Task::wanted || !on_record_ || exchange_ == nullptr || outcome_) return;
-    if (core_->closed() || !core_->tasks().known_to(*exchange_)) return;
+    if (core_->closed() || core_->tasks().full() || !core_->tasks().known_to(*exchange_)) return;
     task_ = Task::yes;
     for (const Open& one : open_) {
         task_names_.insert(one.name);

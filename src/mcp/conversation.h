@@ -72,7 +72,9 @@ public:
     /// It is on the record, so that its client may be given its id.
     void on_record();
     bool is_task() const noexcept { return task_ == Task::yes; }
-    bool has_ended() const noexcept { return outcome_.has_value(); }
+    /// Null: it has not ended.
+    const Outcome* outcome() const noexcept { return outcome_ ? &*outcome_ : nullptr; }
+    const Codec& codec() const noexcept { return *codec_; }
     Object questions() const;
     const std::string& status_message() const noexcept { return status_message_; }
     std::chrono::system_clock::time_point changed_at() const noexcept { return changed_at_; }

@@ -17,17 +17,16 @@ void Conversation::remember(Context context) {
 
 bool Conversation::wait_for_approval(const Outcome& asked) {
     if (cancelled_) return false;
-    if (is_task() || task_ == Task::wanted) {
+    if (task_ == Task::wanted) on_record();  // a request for an approval is on the record
+    if (is_task()) {
         follow_approval(asked);
         return true;
     }
     return ask_for_approval(asked);
 }
 
-// A person decides, and the task goes on with what they decided. A request for an approval is on the record.
+// A person decides, and the task goes on with what they decided.
 void Conversation::follow_approval(const Outcome& asked) {
-    on_record_ = true;
-    become_task();
     status_message_ = fmt::format("waits for approval {}", asked.approval_id());
     changed();
     core_->runtime().approvals().when_decided(asked.approval_id(), [self = shared_from_this(),

@@ -169,7 +169,7 @@ void ServerCore::close() {
         for (const auto& session : sessions) {
             end_session(session);
         }
-        tasks_.abandon();
+        tasks_.end();
         for (const auto& exchange : listeners_.exchanges()) {
             listeners_.remove(exchange);
             respond(exchange, "{}");

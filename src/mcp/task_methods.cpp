@@ -7,6 +7,22 @@
 #include "mcp/server_core.h"
 
 namespace callgate::mcp {
+namespace {
+
+bool is_gone(const Error& why) {
+    const Value* reason = why.details.if_contains("reason");
+    return why.code == ErrorCode::denied && reason != nullptr && *reason == "no_such_call";
+}
+
+// What became of it is not known now: its client asks again, and must not believe that it has ended.
+Fault not_looked_up(const Error& why) {
+    Object data = why.details;
+    data["code"] = to_string(why.code);
+    data["retryable"] = true;
+    return {codes::kInternal, why.message, std::move(data)};
+}
+
+}  // namespace
 
 std::optional<std::string> ServerCore::task_of(const std::shared_ptr<Exchange>& exchange) {
     if (!tasks_.known_to(*exchange)) {
@@ -27,8 +43,15 @@ void ServerCore::get_task(const std::shared_ptr<Exchange>& exchange) {
         respond(exchange, json::write(Value(tasks_.describe(*live))));
         return;
     }
-    tasks_.look_up(*call_id, [self = shared_from_this(), exchange, id = *call_id](const CallStatus& status) {
-        self->respond(exchange, json::write(Value(self->tasks_.describe(id, status, *exchange->codec))));
+    tasks_.look_up(*call_id, [self = shared_from_this(), exchange,
+                              id = *call_id](const Result<CallStatus>& status) {
+        if (status) {
+            self->respond(exchange, json::write(Value(self->tasks_.describe(id, *status, *exchange->codec))));
+        } else if (is_gone(status.error())) {
+            self->respond(exchange, json::write(Value(self->tasks_.describe_gone(id))));
+        } else {
+            self->fail(exchange, not_looked_up(status.error()));
+        }
     });
 }
 
@@ -53,15 +76,7 @@ void ServerCore::cancel_task(const std::shared_ptr<Exchange>& exchange) {
 
 void ServerCore::task_changed(const Conversation& conversation) {
     if (!conversation.is_task() || listeners_.size() == 0) return;
-    const std::string id = tasks_.id_of(conversation.call_id());
-    if (!conversation.has_ended()) {
-        listeners_.task_changed(id, tasks_.describe(conversation));
-        return;
-    }
-    tasks_.look_up(conversation.call_id(), [self = shared_from_this(), id,
-                                            call_id = conversation.call_id()](const CallStatus& status) {
-        self->listeners_.task_changed(id, self->tasks_.describe(call_id, status, codec_2026_07_28()));
-    });
+    listeners_.task_changed(tasks_.id_of(conversation.call_id()), tasks_.describe(conversation));
 }
 
 }  // namespace callgate::mcp

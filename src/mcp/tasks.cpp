@@ -95,35 +95,24 @@ void Tasks::keep(std::shared_ptr<Conversation> conversation) {
 
 void Tasks::ended(const std::string& call_id, const Outcome& outcome) {
     live_.erase(call_id);
-    if (outcome.ok()) return;
-    CallStatus status;
-    status.is = CallStatus::Is::ended;
-    status.call_id = call_id;
-    status.outcome = outcome;
-    ended_.insert_or_assign(call_id, std::move(status));
-    if (ended_.size() > kMaxEnded) ended_.erase(ended_.begin());
+    ended_.keep(call_id, outcome);
 }
 
-void Tasks::look_up(const std::string& call_id, std::function<void(const CallStatus&)> found) const {
-    if (const auto it = ended_.find(call_id); it != ended_.end()) {
-        found(it->second);
+void Tasks::look_up(const std::string& call_id, std::function<void(const Result<CallStatus>&)> found) const {
+    if (const Outcome* outcome = ended_.find(call_id)) {
+        CallStatus status;
+        status.is = CallStatus::Is::ended;
+        status.call_id = call_id;
+        status.outcome = *outcome;
+        found(status);
         return;
     }
-    runtime_.start_outcome(
-        call_id, options_.context,
-        [found = std::move(found), call_id](const Result<CallStatus>& status) {
-            CallStatus gone;
-            gone.is = CallStatus::Is::ended;
-            gone.call_id = call_id;
-            found(status ? *status : gone);
-        },
-        home_);
+    runtime_.start_outcome(call_id, options_.context, std::move(found), home_);
 }
 
-void Tasks::abandon() {
+void Tasks::end() {
     const auto all = std::exchange(live_, {});
     for (const auto& [id, conversation] : all) {
-        conversation->cancel();
         conversation->end();
     }
 }
@@ -146,6 +135,8 @@ Object Tasks::head(const std::string& call_id, std::string_view status,
 }
 
 Object Tasks::describe(const Conversation& conversation) const {
+    if (const Outcome* outcome = conversation.outcome())
+        return describe(conversation.call_id(), *outcome, conversation.codec());
     Object questions = conversation.questions();
     Object task = head(conversation.call_id(), questions.empty() ? "working" : "input_required",
                        conversation.changed_at());
@@ -155,20 +146,14 @@ Object Tasks::describe(const Conversation& conversation) const {
 }
 
 Object Tasks::describe(const std::string& call_id, const CallStatus& status, const Codec& codec) const {
-    if (!status.outcome && status.is == CallStatus::Is::ended) {
-        // It was on the record, or it would have no id, and is not any more.
-        Object task = head(call_id, "cancelled", std::chrono::system_clock::now());
-        task["statusMessage"] =
-            "Nothing of it is on the record any more: it had no effect, or ended too long ago.";
-        return task;
-    }
-    if (!status.outcome) {
-        Object task = head(call_id, "working", std::chrono::system_clock::now());
-        if (status.is == CallStatus::Is::waits_for_approval)
-            task["statusMessage"] = fmt::format("waits for approval {}", status.approval_id);
-        return task;
-    }
-    const Outcome& outcome = *status.outcome;
+    if (status.outcome) return describe(call_id, *status.outcome, codec);
+    Object task = head(call_id, "working", std::chrono::system_clock::now());
+    if (status.is == CallStatus::Is::waits_for_approval)
+        task["statusMessage"] = fmt::format("waits for approval {}", status.approval_id);
+    return task;
+}
+
+Object Tasks::describe(const std::string& call_id, const Outcome& outcome, const Codec& codec) const {
     const auto ended = outcome.timestamp() +
                        std::chrono::duration_cast<std::chrono::system_clock::duration>(outcome.duration());
     Object task = head(call_id, status_of(outcome), ended);
@@ -179,6 +164,15 @@ Object Tasks::describe(const std::string& call_id, const CallStatus& status, con
     } else if (outcome.state() != State::cancelled) {
         task["result"] = result_of(outcome, codec);
     }
+    return task;
+}
+
+Object Tasks::describe_gone(const std::string& call_id) const {
+    Object task = head(call_id, "failed", std::chrono::system_clock::now());
+    task["error"] = Object{{"code", codes::kInternal},
+                           {"message",
+                            "Nothing of it is on the record any more: it ended without an effect, or too "
+                            "long ago."}};
     return task;
 }
 

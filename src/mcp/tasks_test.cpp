@@ -1,4 +1,6 @@
 // Tasks: calls that go on without the request they began with.
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <set>
@@ -10,6 +12,7 @@
 #include <callgate/mcp.h>
 
 #include "mcp/mcp_testing.h"
+#include "mcp/tasks.h"
 #include "os/scratch_dir.h"
 
 namespace callgate::mcp {
@@ -348,6 +351,64 @@ TEST_F(TaskTest, IsKnownAfterARestart) {
     const Value task = get(client, id);
     EXPECT_EQ(task.at("status"), "completed");
     EXPECT_EQ(task.at("result").at("content").at(0).at("text"), "at last");
+}
+
+TEST_F(TaskTest, OneOfWhichNothingIsKnownHasFailedAndWasNotCancelled) {
+    Runtime runtime;
+    const ServerOptions options;
+    Server server(runtime, options);
+    LineClient client(server);
+    const Value id(Tasks(runtime, options, {}).id_of("01a1f527-3de0-7000-8d53-8dfef5a03b33"));
+    const Value task = get(client, id);
+    EXPECT_EQ(task.at("status"), "failed");
+    EXPECT_EQ(task.at("error").at("code"), -32603);
+}
+
+TEST_F(TaskTest, WhatBecameOfOneIsNotSaidWhereTheRecordCannotBeRead) {
+    const os::ScratchDir directory;
+    RuntimeOptions options;
+    options.ledger_dir = directory.path() + "/ledger";
+    Value id;
+    {
+        const auto gate = std::make_shared<Gate>();
+        gate->open();
+        Runtime runtime(options);
+        runtime.tools().add_or_throw(slow(gate));
+        Server server(runtime);
+        LineClient client(server);
+        id = call(client, "slow").at("result").at("taskId");
+        EXPECT_EQ(end_of(client, id).at("status"), "completed");
+    }
+    Runtime runtime(options);
+    Server server(runtime);
+    LineClient client(server);
+    for (const auto& file : std::filesystem::directory_iterator(options.ledger_dir)) {
+        const std::string name = file.path().filename();
+        if (name != "ledger.db" && name != "ledger.db-wal") continue;
+        std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+        bytes << std::string(file.file_size(), 'x');
+    }
+    const Value answer = request(client, "tasks/get", {{"taskId", id}});
+    ASSERT_TRUE(answer.as_object().contains("error")) << json::write(answer);
+    EXPECT_EQ(answer.at("error").at("code"), -32603);
+    EXPECT_EQ(answer.at("error").at("data").at("retryable"), true);
+}
+
+TEST_F(TaskTest, WhereThereAreAsManyAsMayBeACallIsAnsweredWhenItEnds) {
+    const auto gate = std::make_shared<Gate>();
+    Runtime runtime;
+    runtime.tools().add_or_throw(slow(gate));
+    runtime.tools().add_or_throw(as_task(tool("quick", "", [] { return 1; }).risk(Risk::low)));
+    ServerOptions options;
+    options.limits.max_tasks = 1;
+    Server server(runtime, options);
+    LineClient client(server);
+    const Value id = call(client, "slow").at("result").at("taskId");
+    EXPECT_EQ(call(client, "quick").at("result").at("resultType"), "complete");
+    gate->wait_until_begun();
+    gate->open();
+    EXPECT_EQ(end_of(client, id).at("status"), "completed");
+    EXPECT_EQ(call(client, "quick").at("result").at("resultType"), "task");
 }
 
 TEST_F(TaskTest, OneThatNeedsApprovalWorksUntilSomebodyHasDecided) {
