@@ -33,6 +33,18 @@ bool client_may_decide(const Outcome& asked) {
     return detail(asked, "assurance_needed") == "A1" && needed != nullptr && *needed == 1;
 }
 
+std::string client_as_person(const Context& context) {
+    return "client:" + context.principal;
+}
+
+bool was_used_elsewhere(const Outcome& outcome) {
+    return outcome.state() == State::denied && detail(outcome, "reason") == "consumed";
+}
+
+bool was_taken_back(const Outcome& outcome) {
+    return outcome.state() == State::denied && detail(outcome, "reason") == "revoked";
+}
+
 ApprovalQuestion::ApprovalQuestion(const Outcome& asked, std::function<void(std::optional<bool>)> decided)
     : call_id_(asked.call_id()), decided_(std::move(decided)) {
     std::string text = fmt::format("Allow this call of {}?\n{}", asked.tool(), shown(asked.arguments()));

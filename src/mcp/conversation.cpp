@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mcp/approval_question.h"
 #include "mcp/server_core.h"
 #include "mcp/session.h"
 
@@ -41,6 +42,10 @@ void Conversation::end() {
 void Conversation::done(Outcome outcome) {
     open_.clear();
     if (outcome.state() == State::needs_approval && wait_for_approval(outcome)) return;
+    if (is_task() && was_used_elsewhere(outcome)) {
+        core_->tasks().let_go(call_id_);
+        return;
+    }
     finish(std::move(outcome));
 }
 
@@ -126,11 +131,6 @@ void Conversation::become_task() {
 void Conversation::changed() {
     changed_at_ = std::chrono::system_clock::now();
     core_->task_changed(*this);
-}
-
-void Conversation::cancel() {
-    cancelled_ = true;
-    (void)core_->runtime().cancel(running_id_);
 }
 
 }  // namespace callgate::mcp

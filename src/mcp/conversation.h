@@ -17,9 +17,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include <callgate/approvals.h>
 #include <callgate/input.h>
 #include <callgate/outcome.h>
 
@@ -64,9 +66,9 @@ public:
     // Tasks: a call that goes on without the request it began with.
     /// For a call that may have to be resumed: in what context.
     void remember(Context context);
-    /// Nobody will come back for it: what it still asks is not answered any more.
+    /// Nobody will come back for it: what it asks is not answered any more, and no decision is waited for.
     void abandon();
-    /// The same, and it is called off.
+    /// The same, and it is called off. A request for an approval stays open: the record has it.
     void end();
     void may_be_task(bool at_once);
     /// It is on the record, so that its client may be given its id.
@@ -80,6 +82,8 @@ public:
     std::chrono::system_clock::time_point changed_at() const noexcept { return changed_at_; }
     /// Answers to its questions, by their names; what answers none of them is ignored.
     void answer(Object answers);
+    /// Its client does not want it any more. Where it waits for an approval it ends now, and the request for
+    /// that is taken back.
     void cancel();
 
 private:
@@ -88,15 +92,23 @@ private:
         std::shared_ptr<PendingInput> question;
     };
     enum class Task : std::uint8_t { no, possible, wanted, yes };
+    /// A task that waits for a decision.
+    struct Undecided {
+        Outcome asked;
+        std::stop_source stop;  ///< nobody waits for it any more
+    };
     void become_task();
     void finish(Outcome outcome);
     /// False: nobody is asked, and nothing is waited for.
     bool wait_for_approval(const Outcome& asked);
     void follow_approval(const Outcome& asked);
-    void resume();
+    void decided(const Result<Approval>& approval);
     /// The client's person is asked about a call that needs an approval. False: they cannot be.
     bool ask_for_approval(const Outcome& asked);
-    void decided(const Outcome& asked, std::optional<bool> allowed);
+    void answered(const Outcome& asked, std::optional<bool> allowed);
+    void stop_waiting();
+    void end_undecided(const Outcome& asked);
+    void resume();
     void changed();
     void asked(const std::shared_ptr<PendingInput>& question);
     std::string name_for(const std::string& wanted);
@@ -129,6 +141,8 @@ private:
     Task task_ = Task::no;
     bool on_record_ = false;
     bool cancelled_ = false;
+    bool abandoned_ = false;
+    std::optional<Undecided> undecided_;
     bool asked_for_approval_ = false;
     std::weak_ptr<PendingInput> approval_question_;
     const Codec* codec_;

@@ -33,7 +33,7 @@ void Conversation::ask(std::shared_ptr<PendingInput> question) {
 }
 
 void Conversation::asked(const std::shared_ptr<PendingInput>& question) {
-    if (outcome_ || core_->closed()) return;
+    if (outcome_ || abandoned_ || core_->closed()) return;
     // A tool that asks has begun, and one that may be a task begins only when its call is on the record.
     if (task_ == Task::wanted) on_record();
     const InputRequest& request = question->request();
@@ -120,7 +120,8 @@ void Conversation::put_legacy(const std::shared_ptr<PendingInput>& question) {
 }
 
 void Conversation::withdrawn(const std::shared_ptr<PendingInput>& question) {
-    std::erase_if(open_, [&](const Open& one) { return one.question == question; });
+    const auto gone = std::erase_if(open_, [&](const Open& one) { return one.question == question; });
+    if (gone != 0 && is_task() && !outcome_) changed();
     if (modern_ || session_ == nullptr) return;
     for (auto it = session_->questions.begin(); it != session_->questions.end(); ++it) {
         if (it->second.question != question) continue;
@@ -184,11 +185,12 @@ void Conversation::settle(Object answers) {
 
 // A question holds its call, and that its way to the client, which is this conversation.
 void Conversation::abandon() {
+    abandoned_ = true;
     for (const Open& one : std::exchange(open_, {})) {
         (void)one.question->fail(
             Error(ErrorCode::cancelled, "Nobody will answer any more.", {{"reason", "call_ended"}}));
     }
-    if (const auto question = approval_question_.lock()) withdrawn(question);
+    stop_waiting();
 }
 
 Object Conversation::questions() const {

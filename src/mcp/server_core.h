@@ -137,6 +137,8 @@ private:
     void get_task(const std::shared_ptr<Exchange>& exchange);
     void update_task(const std::shared_ptr<Exchange>& exchange);
     void cancel_task(const std::shared_ptr<Exchange>& exchange);
+    void take_back(const std::shared_ptr<Exchange>& exchange, const std::string& approval_id);
+    void resume_task(const std::string& call_id);
     /// The call that the request's task is; nothing: the request has been refused.
     std::optional<std::string> task_of(const std::shared_ptr<Exchange>& exchange);
 

@@ -1,8 +1,7 @@
 // tasks/get, tasks/update and tasks/cancel.
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "mcp/approval_question.h"
 #include "mcp/envelope.h"
 #include "mcp/server_core.h"
 
@@ -46,6 +45,7 @@ void ServerCore::get_task(const std::shared_ptr<Exchange>& exchange) {
     tasks_.look_up(*call_id, [self = shared_from_this(), exchange,
                               id = *call_id](const Result<CallStatus>& status) {
         if (status) {
+            if (status->is == CallStatus::Is::waits_for_approval && status->approved) self->resume_task(id);
             self->respond(exchange, json::write(Value(self->tasks_.describe(id, *status, *exchange->codec))));
         } else if (is_gone(status.error())) {
             self->respond(exchange, json::write(Value(self->tasks_.describe_gone(id))));
@@ -70,8 +70,50 @@ void ServerCore::update_task(const std::shared_ptr<Exchange>& exchange) {
 void ServerCore::cancel_task(const std::shared_ptr<Exchange>& exchange) {
     const auto call_id = task_of(exchange);
     if (!call_id) return;
-    if (const auto live = tasks_.find(*call_id)) live->cancel();
-    respond(exchange, "{}");
+    if (const auto live = tasks_.find(*call_id)) {
+        live->cancel();
+        respond(exchange, "{}");
+        return;
+    }
+    tasks_.look_up(*call_id, [self = shared_from_this(), exchange](const Result<CallStatus>& status) {
+        if (!status && !is_gone(status.error())) {
+            self->fail(exchange, not_looked_up(status.error()));
+            return;
+        }
+        if (status && status->is == CallStatus::Is::waits_for_approval) {
+            self->take_back(exchange, status->approval_id);
+            return;
+        }
+        if (status && status->is != CallStatus::Is::ended)
+            (void)self->runtime_.cancel(status->call_id, self->options_.context);
+        self->respond(exchange, "{}");
+    });
+}
+
+// It waits for an approval, and nothing here follows it: the server that did has ended.
+void ServerCore::take_back(const std::shared_ptr<Exchange>& exchange, const std::string& approval_id) {
+    runtime_.approvals().start_revoke(
+        approval_id, client_as_person(options_.context),
+        [self = shared_from_this(), exchange](const Result<Approval>& revoked) {
+            // Where it was used or has ended meanwhile there is nothing to take back.
+            if (revoked || revoked.error().code != ErrorCode::ledger_unavailable)
+                self->respond(exchange, "{}");
+            else
+                self->fail(exchange, not_looked_up(revoked.error()));
+        },
+        run_at_home_);
+}
+
+void ServerCore::resume_task(const std::string& call_id) {
+    if (closed_) return;
+    tasks_.resume(call_id, [self = shared_from_this(), call_id](const Outcome& outcome) {
+        if (!self->tasks_.resumed(call_id, outcome) || self->listeners_.size() == 0) return;
+        CallStatus status;
+        status.is = CallStatus::Is::ended;
+        status.outcome = outcome;
+        self->listeners_.task_changed(self->tasks_.id_of(call_id),
+                                      self->tasks_.describe(call_id, status, codec_2026_07_28()));
+    });
 }
 
 void ServerCore::task_changed(const Conversation& conversation) {

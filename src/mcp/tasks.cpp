@@ -10,6 +10,7 @@
 #include "base/encoding.h"
 #include "base/ids.h"
 #include "base/rng.h"
+#include "mcp/approval_question.h"
 #include "mcp/envelope.h"
 #include "mcp/server_core.h"
 
@@ -47,8 +48,9 @@ Value result_of(const Outcome& outcome, const Codec& codec) {
     return whole;
 }
 
+// A request for an approval that was taken back is a call that nobody wants any more.
 std::string_view status_of(const Outcome& outcome) {
-    if (outcome.state() == State::cancelled) return "cancelled";
+    if (outcome.state() == State::cancelled || was_taken_back(outcome)) return "cancelled";
     return protocol_fault_of(outcome) ? "failed" : "completed";
 }
 
@@ -98,6 +100,24 @@ void Tasks::ended(const std::string& call_id, const Outcome& outcome) {
     ended_.keep(call_id, outcome);
 }
 
+// Nobody can be asked: its client comes now and then, to see what became of it.
+void Tasks::resume(const std::string& call_id, std::function<void(const Outcome&)> ended) {
+    const auto [place, is_new] = resuming_.try_emplace(call_id);
+    if (!is_new) return;
+    Context context = options_.context;
+    context.cancel_grace = options_.cancel_grace;
+    place->second = runtime_.start_resume(call_id, std::move(context), Completion(std::move(ended), home_));
+}
+
+// What may go better another time has not ended the task.
+bool Tasks::resumed(const std::string& call_id, const Outcome& outcome) {
+    resuming_.erase(call_id);
+    if (was_used_elsewhere(outcome) || (outcome.error() != nullptr && outcome.error()->retryable))
+        return false;
+    ended_.keep(call_id, outcome);
+    return true;
+}
+
 void Tasks::look_up(const std::string& call_id, std::function<void(const Result<CallStatus>&)> found) const {
     if (const Outcome* outcome = ended_.find(call_id)) {
         CallStatus status;
@@ -114,6 +134,9 @@ void Tasks::end() {
     const auto all = std::exchange(live_, {});
     for (const auto& [id, conversation] : all) {
         conversation->end();
+    }
+    for (const auto& [id, running] : resuming_) {
+        (void)runtime_.cancel(running);
     }
 }
 
@@ -148,7 +171,7 @@ Object Tasks::describe(const Conversation& conversation) const {
 Object Tasks::describe(const std::string& call_id, const CallStatus& status, const Codec& codec) const {
     if (status.outcome) return describe(call_id, *status.outcome, codec);
     Object task = head(call_id, "working", std::chrono::system_clock::now());
-    if (status.is == CallStatus::Is::waits_for_approval)
+    if (status.is == CallStatus::Is::waits_for_approval && !status.approved)
         task["statusMessage"] = fmt::format("waits for approval {}", status.approval_id);
     return task;
 }
@@ -156,12 +179,13 @@ Object Tasks::describe(const std::string& call_id, const CallStatus& status, con
 Object Tasks::describe(const std::string& call_id, const Outcome& outcome, const Codec& codec) const {
     const auto ended = outcome.timestamp() +
                        std::chrono::duration_cast<std::chrono::system_clock::duration>(outcome.duration());
-    Object task = head(call_id, status_of(outcome), ended);
+    const std::string_view status = status_of(outcome);
+    Object task = head(call_id, status, ended);
     if (const auto fault = protocol_fault_of(outcome)) {
         Object error{{"code", fault->code}, {"message", fault->message}};
         if (!fault->data.is_null()) error["data"] = fault->data;
         task["error"] = std::move(error);
-    } else if (outcome.state() != State::cancelled) {
+    } else if (status == "completed") {
         task["result"] = result_of(outcome, codec);
     }
     return task;

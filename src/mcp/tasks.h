@@ -37,9 +37,16 @@ public:
     std::optional<std::string> call_of(std::string_view id) const;
 
     /// As many are under way as may be: a call is answered when it ends, until there is room.
-    bool full() const noexcept { return live_.size() >= options_.limits.max_tasks; }
+    bool full() const noexcept { return live_.size() + resuming_.size() >= options_.limits.max_tasks; }
     void keep(std::shared_ptr<Conversation> conversation);
     void ended(const std::string& call_id, const Outcome& outcome);
+    /// From now on the record says what becomes of it.
+    void let_go(const std::string& call_id) { live_.erase(call_id); }
+    /// Goes on with one that was approved after its server had ended, unless that is being done already.
+    /// `ended` is called at home.
+    void resume(const std::string& call_id, std::function<void(const Outcome&)> ended);
+    /// Whether that is its end.
+    bool resumed(const std::string& call_id, const Outcome& outcome);
     std::shared_ptr<Conversation> find(const std::string& call_id) const;
     /// The server ends: those under way are called off.
     void end();
@@ -62,6 +69,7 @@ private:
     const ServerOptions& options_;
     const Executor home_;
     std::map<std::string, std::shared_ptr<Conversation>, std::less<>> live_;
+    std::map<std::string, std::string, std::less<>> resuming_;  // and the id that each runs under
     EndedTasks ended_;
 };
 

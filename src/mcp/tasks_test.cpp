@@ -411,27 +411,6 @@ TEST_F(TaskTest, WhereThereAreAsManyAsMayBeACallIsAnsweredWhenItEnds) {
     EXPECT_EQ(call(client, "quick").at("result").at("resultType"), "task");
 }
 
-TEST_F(TaskTest, OneThatNeedsApprovalWorksUntilSomebodyHasDecided) {
-    Runtime runtime;
-    runtime.tools().add_or_throw(as_task(
-        tool("pay", "", [] { return std::string("paid"); }).risk(Risk::medium).effect(EffectClass::unsafe)));
-    ServerOptions options;
-    options.context.autonomy = Autonomy::a1;
-    Server server(runtime, options);
-    LineClient client(server);
-    const Value created = call(client, "pay").at("result");
-    ASSERT_EQ(created.at("resultType"), "task");
-    const Value id = created.at("taskId");
-    EXPECT_EQ(get(client, id).at("status"), "working");
-    const auto open = runtime.approvals().list();
-    ASSERT_TRUE(open);
-    ASSERT_EQ(open->size(), 1u);
-    ASSERT_TRUE(runtime.approvals().approve(open->front().id, "grace"));
-    const Value task = end_of(client, id);
-    EXPECT_EQ(task.at("status"), "completed");
-    EXPECT_EQ(task.at("result").at("content").at(0).at("text"), "paid");
-}
-
 TEST_F(TaskTest, WhoListensIsNotified) {
     const auto gate = std::make_shared<Gate>();
     Runtime runtime;
