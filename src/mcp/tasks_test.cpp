@@ -3,7 +3,6 @@
 #include <fstream>
 #include <future>
 #include <memory>
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,77 +10,12 @@
 #include <callgate/callgate.h>
 #include <callgate/mcp.h>
 
-#include "mcp/mcp_testing.h"
 #include "mcp/tasks.h"
+#include "mcp/tasks_testing.h"
 #include "os/scratch_dir.h"
 
 namespace callgate::mcp {
 namespace {
-
-const Object kKnowsTasks{{"elicitation", Object{}},
-                         {"extensions", Object{{"io.modelcontextprotocol/tasks", Object{}}}}};
-
-Tool as_task(Tool tool, std::string_view support = "optional") {
-    tool.definition.extra["execution"] = Object{{"taskSupport", support}};
-    return tool;
-}
-
-/// Its tool runs until the gate is opened, or it is called off.
-class Gate {
-public:
-    void open() { open_.set_value(); }
-    void begun() { begun_.set_value(); }
-    void wait_until_begun() { begun_.get_future().wait(); }
-    bool wait(const CallContext& context) {
-        std::promise<void> off;
-        const std::stop_callback stops(context.cancel(), [&] { off.set_value(); });
-        auto called_off = off.get_future();
-        while (opened_.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
-            if (called_off.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready) return false;
-        }
-        return true;
-    }
-
-private:
-    std::promise<void> open_;
-    std::shared_future<void> opened_{open_.get_future()};
-    std::promise<void> begun_;
-};
-
-Tool slow(const std::shared_ptr<Gate>& gate) {
-    return as_task(schema_tool(ToolDefinition("slow", "Takes its time", Object{{"type", "object"}}),
-                               [gate](const Object&, CallContext& context) -> ToolReturn {
-                                   gate->begun();
-                                   if (!gate->wait(context))
-                                       return tl::unexpected(ToolFailure::not_applied("called off"));
-                                   return ToolResult(Value("at last"));
-                               })
-                       .risk(Risk::low)
-                       .effect(EffectClass::unsafe));
-}
-
-class TaskTest : public testing::Test {
-protected:
-    static Value request(LineClient& by, std::string_view method, Object params,
-                         const Object& can = kKnowsTasks) {
-        static std::int64_t id = 0;
-        return by.request(++id, method, modern(std::move(params), can));
-    }
-    static Value call(LineClient& by, std::string_view tool, const Object& can = kKnowsTasks) {
-        return request(by, "tools/call", {{"name", tool}, {"arguments", Object{}}}, can);
-    }
-    static Value get(LineClient& by, const Value& id) {
-        return request(by, "tasks/get", {{"taskId", id}}).at("result");
-    }
-    /// Asks until it has ended; the tools here do so at once.
-    static Value end_of(LineClient& by, const Value& id) {
-        for (;;) {
-            Value task = get(by, id);
-            const std::string_view status = task.at("status").as_string();
-            if (status != "working" && status != "input_required") return task;
-        }
-    }
-};
 
 TEST_F(TaskTest, IsToldOnceItIsOnTheRecordAndAskedForUntilItEnds) {
     const auto gate = std::make_shared<Gate>();
@@ -157,95 +91,6 @@ TEST_F(TaskTest, CancellingIsHeardByTheToolAndSaidOfTheTask) {
     EXPECT_EQ(request(client, "tasks/cancel", {{"taskId", id}}).at("result").at("resultType"), "complete");
     EXPECT_EQ(end_of(client, id).at("status"), "cancelled");
     EXPECT_EQ(request(client, "tasks/cancel", {{"taskId", id}}).at("result").at("resultType"), "complete");
-}
-
-TEST_F(TaskTest, AsksByItsStatusAndGoesOnWithTheUpdate) {
-    Runtime runtime;
-    runtime.tools().add_or_throw(
-        as_task(schema_tool(ToolDefinition("ask", "", Object{{"type", "object"}}),
-                            [](const Object&, CallContext& context) -> ToolReturn {
-                                const auto answer = context.ask(
-                                    InputRequest::form("Sure?", Object{{"type", "object"}}).named("sure"));
-                                if (!answer) return tl::unexpected(ToolFailure(answer.error()));
-                                return ToolResult(answer->content);
-                            })
-                    .read_only()));
-    Server server(runtime);
-    LineClient client(server);
-    const Value id = call(client, "ask").at("result").at("taskId");
-    Value task = get(client, id);
-    while (task.at("status") != "input_required") task = get(client, id);
-    EXPECT_EQ(task.at("inputRequests").at("sure").at("method"), "elicitation/create");
-    const Object unknown{{"nobody", Object{{"action", "decline"}}}};
-    EXPECT_EQ(request(client, "tasks/update", {{"taskId", id}, {"inputResponses", unknown}})
-                  .at("result")
-                  .at("resultType"),
-              "complete");
-    EXPECT_EQ(get(client, id).at("status"), "input_required");
-    const Object yes{{"sure", Object{{"action", "accept"}, {"content", Object{{"yes", true}}}}}};
-    (void)request(client, "tasks/update", {{"taskId", id}, {"inputResponses", yes}});
-    EXPECT_EQ(end_of(client, id).at("result").at("content").at(0).at("text"), R"({"yes":true})");
-}
-
-TEST_F(TaskTest, NoNameIsUsedTwiceForItsQuestions) {
-    Runtime runtime;
-    runtime.tools().add_or_throw(
-        as_task(schema_tool(ToolDefinition("ask", "", Object{{"type", "object"}}),
-                            [](const Object&, CallContext& context) -> ToolReturn {
-                                for (int i = 0; i < 3; ++i) {
-                                    const auto answer = context.ask(
-                                        InputRequest::form("?", Object{{"type", "object"}}).named("name"));
-                                    if (!answer) return tl::unexpected(ToolFailure(answer.error()));
-                                }
-                                return ToolResult(Value("done"));
-                            })
-                    .read_only()));
-    Server server(runtime);
-    LineClient client(server);
-    const Value id = call(client, "ask").at("result").at("taskId");
-    std::set<std::string> names;
-    for (Value task = get(client, id); task.at("status") != "completed"; task = get(client, id)) {
-        if (task.at("status") != "input_required") continue;
-        const std::string name(task.at("inputRequests").as_object().begin()->key());
-        EXPECT_TRUE(names.insert(name).second) << name;
-        (void)request(client, "tasks/update",
-                      {{"taskId", id}, {"inputResponses", Object{{name, Object{{"action", "decline"}}}}}});
-    }
-    EXPECT_EQ(names.size(), 3u);
-    EXPECT_TRUE(names.contains("name"));
-}
-
-TEST_F(TaskTest, AToolThatGoesOnAsOneWhileItsClientHasAQuestionIsOneWithTheNextRequest) {
-    const auto gate = std::make_shared<Gate>();
-    Runtime runtime;
-    runtime.tools().add_or_throw(
-        schema_tool(ToolDefinition("long", "", Object{{"type", "object"}}),
-                    [gate](const Object&, CallContext& context) -> ToolReturn {
-                        std::promise<void> answered;
-                        context.ask(InputRequest::form("Sure?", Object{{"type", "object"}}).named("sure"),
-                                    [&](const Result<InputAnswer>&) { answered.set_value(); });
-                        caller(context)->go_on_as_task();
-                        gate->begun();
-                        answered.get_future().wait();
-                        if (!gate->wait(context))
-                            return tl::unexpected(ToolFailure::not_applied("called off"));
-                        return ToolResult(Value("at last"));
-                    })
-            .risk(Risk::low)
-            .effect(EffectClass::unsafe));
-    Server server(runtime);
-    LineClient client(server);
-    const Value asked = call(client, "long").at("result");
-    ASSERT_EQ(asked.at("resultType"), "input_required");
-    gate->wait_until_begun();
-    const Object params{{"name", "long"},
-                        {"arguments", Object{}},
-                        {"requestState", asked.at("requestState")},
-                        {"inputResponses", Object{{"sure", Object{{"action", "decline"}}}}}};
-    const Value task = request(client, "tools/call", params).at("result");
-    ASSERT_EQ(task.at("resultType"), "task");
-    gate->open();
-    EXPECT_EQ(end_of(client, task.at("taskId")).at("status"), "completed");
 }
 
 // A call's way to its client goes when nothing of the call is left.
