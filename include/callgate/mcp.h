@@ -50,8 +50,8 @@ enum class LogLevel : std::uint8_t { debug, info, notice, warning, error, critic
 std::string_view to_string(LogLevel level) noexcept;
 std::optional<LogLevel> log_level_from_string(std::string_view text) noexcept;
 
-/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`. What it says is of the request
-/// that the call began with.
+/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`. What it says is of the
+/// request that the call began with.
 class Caller : public ContextExtension {
 public:
     virtual std::string_view revision() const noexcept = 0;   ///< "2026-07-28", …
@@ -169,7 +169,8 @@ struct Prompt {
 
 struct ServerLimits {
     std::size_t page_size = 1'000;                ///< of lists
-    std::size_t max_requests = 10'000;            ///< under way, of all clients; so many more wait for answers
+    /// Under way, of all clients. As many more calls may wait for clients that have a question (2026-07-28).
+    std::size_t max_requests = 10'000;
     std::size_t max_requests_per_client = 1'000;  ///< of one session, or one standard input
     /// Under way. Past it a call that would be a task is answered when it ends, whatever its client knows.
     std::size_t max_tasks = 10'000;
@@ -198,7 +199,7 @@ struct ServerOptions {
     /// Where a call needs an approval and the client can be asked, its person is: their word counts as
     /// `client:PRINCIPAL` at A1, where that is enough (PolicyConfig).
     bool approve_by_client = false;
-    /// A tool has said that more questions follow, and none does: so long the client waits for those it asked.
+    /// A tool has said that more questions follow, and none does: so long the client waits for the first.
     std::chrono::milliseconds question_gap{1'000};
     /// What tasks' answers are said to be kept for: not longer than RuntimeOptions::key_ttl.
     std::chrono::milliseconds task_time{24 * 3'600'000};
