@@ -43,7 +43,7 @@ void Conversation::done(Outcome outcome) {
     open_.clear();
     if (outcome.state() == State::needs_approval && wait_for_approval(outcome)) return;
     if (is_task() && was_used_elsewhere(outcome)) {
-        core_->tasks().let_go(call_id_);
+        core_->tasks().release(call_id_);
         return;
     }
     finish(std::move(outcome));
@@ -98,7 +98,8 @@ void Conversation::may_be_task(bool at_once) {
     task_ = at_once ? Task::wanted : Task::possible;
 }
 
-void Conversation::on_record() {
+void Conversation::on_record(std::string call_id) {
+    call_id_ = std::move(call_id);
     on_record_ = true;
     become_task();
 }
@@ -106,7 +107,7 @@ void Conversation::on_record() {
 void Conversation::go_on_as_task() {
     if (task_ != Task::possible) return;
     task_ = Task::wanted;
-    on_record();
+    on_record(call_id_);
 }
 
 // The client learns the id once the call is on the record, and not before.

@@ -71,8 +71,9 @@ public:
     /// The same, and it is called off. A request for an approval stays open: the record has it.
     void end();
     void may_be_task(bool at_once);
-    /// It is on the record, so that its client may be given its id.
-    void on_record();
+    /// It is on the record under this id, so that its client may be given that. It is another call's where
+    /// the key is one that an ended program left in doubt.
+    void on_record(std::string call_id);
     bool is_task() const noexcept { return task_ == Task::yes; }
     /// Null: it has not ended.
     const Outcome* outcome() const noexcept { return outcome_ ? &*outcome_ : nullptr; }

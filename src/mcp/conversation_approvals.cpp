@@ -21,14 +21,14 @@ bool Conversation::wait_for_approval(const Outcome& asked) {
         return true;
     }
     if (cancelled_ || core_->closed()) return false;
-    if (task_ == Task::wanted) on_record();  // a request for an approval is on the record
+    if (task_ == Task::wanted) on_record(call_id_);  // a request for an approval is on the record
     if (!is_task()) return ask_for_approval(asked);
     follow_approval(asked);
     (void)ask_for_approval(asked);
     return true;
 }
 
-// Whoever decides, the task goes on with that. It may be let go meanwhile, so nothing here holds it.
+// Whoever decides, the task goes on with that. The server may end first, so nothing here holds it.
 void Conversation::follow_approval(const Outcome& asked) {
     undecided_.emplace(Undecided{asked, {}});
     status_message_ = fmt::format("waits for approval {}", asked.approval_id());
@@ -52,7 +52,7 @@ void Conversation::decided(const Result<Approval>& approval) {
     if (approval && approval->state != ApprovalState::consumed)
         resume();  // what was refused ends so
     else
-        core_->tasks().let_go(call_id_);  // the record has what becomes of it, or cannot be read now
+        core_->tasks().release(call_id_);  // the record has what becomes of it, or cannot be read now
 }
 
 void Conversation::stop_waiting() {

@@ -35,7 +35,7 @@ void Conversation::ask(std::shared_ptr<PendingInput> question) {
 void Conversation::asked(const std::shared_ptr<PendingInput>& question) {
     if (outcome_ || abandoned_ || core_->closed()) return;
     // A tool that asks has begun, and one that may be a task begins only when its call is on the record.
-    if (task_ == Task::wanted) on_record();
+    if (task_ == Task::wanted) on_record(call_id_);
     const InputRequest& request = question->request();
     if (!modern_) {
         put_legacy(question);

@@ -170,5 +170,17 @@ TEST_F(ConversationTest, ProgressGrowsWithinOneRequestAndBeginsAnewWithTheNext) 
     EXPECT_EQ(outlet->messages.at(0).at("params").at("progressToken"), "b");
 }
 
+TEST_F(ConversationTest, ATaskHasTheIdThatTheRecordKnowsItBy) {
+    const std::string on_record = "01a1f527-3de0-7000-8d53-8dfef5a03b33";  // of the call that had its key
+    const auto first = exchange({{"extensions", Object{{"io.modelcontextprotocol/tasks", Object{}}}}});
+    const auto one = conversation(first);
+    at_home([&] {
+        one->may_be_task(true);
+        one->on_record(on_record);
+    });
+    EXPECT_EQ(outlet->answers.at(0).at("result").at("taskId"), Value(core->tasks().id_of(on_record)));
+    at_home([&] { EXPECT_EQ(core->tasks().find(on_record), one); });
+}
+
 }  // namespace
 }  // namespace callgate::mcp

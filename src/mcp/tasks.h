@@ -41,7 +41,7 @@ public:
     void keep(std::shared_ptr<Conversation> conversation);
     void ended(const std::string& call_id, const Outcome& outcome);
     /// From now on the record says what becomes of it.
-    void let_go(const std::string& call_id) { live_.erase(call_id); }
+    void release(const std::string& call_id) { live_.erase(call_id); }
     /// Goes on with one that was approved after its server had ended, unless that is being done already.
     /// `ended` is called at home.
     void resume(const std::string& call_id, std::function<void(const Outcome&)> ended);

@@ -142,7 +142,9 @@ void ServerCore::begin_call(const std::shared_ptr<Exchange>& exchange, std::stri
         // Its outcome is to be found by its id when it has ended, so it has a key.
         if (context.idempotency_key.empty()) context.idempotency_key = tasks_.new_key();
         conversation->may_be_task(as_task == AsTask::at_once);
-        completion.recorded = [conversation](std::string_view) { conversation->on_record(); };
+        completion.recorded = [conversation](std::string_view id) {
+            conversation->on_record(std::string(id));
+        };
     }
     if (as_task != AsTask::no || options_.approve_by_client) conversation->remember(context);
     conversation->began(direct
