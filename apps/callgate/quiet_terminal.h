@@ -25,7 +25,7 @@ public:
 private:
     int terminal_;
     termios before_{};
-    struct sigaction stop_before_ {};
+    struct sigaction stop_before_{};
     bool changed_ = false;
 };
 

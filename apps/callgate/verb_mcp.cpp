@@ -173,9 +173,11 @@ private:
                              << '\n';
             }
             if (reached_by_others(http_address)) {
-                console_.err << style_.yellow("note") << fmt::format(
-                    ": there is no authorization yet: whoever reaches this address calls as {}\n",
-                    line_.principal);
+                console_.err
+                    << style_.yellow("note")
+                    << fmt::format(
+                           ": there is no authorization yet: whoever reaches this address calls as {}\n",
+                           line_.principal);
             }
             console_.err << style_.dim("Ctrl-C ends it") << '\n' << std::flush;
         }

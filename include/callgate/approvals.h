@@ -145,6 +145,7 @@ public:
 
     /// Takes back a request that is still open, or approved and unused. Nothing can run with it any more.
     virtual Result<Approval> revoke(std::string_view id, std::string_view by) = 0;
+    virtual void start_revoke(std::string id, std::string by, Decided done, Executor executor = {}) = 0;
 
     /// The same call with other arguments: checked and decided again, as a new approval that already has this
     /// vote. The old one is revoked, so it must be pending, and is left as it was where the edit is refused:

@@ -50,7 +50,8 @@ enum class LogLevel : std::uint8_t { debug, info, notice, warning, error, critic
 std::string_view to_string(LogLevel level) noexcept;
 std::optional<LogLevel> log_level_from_string(std::string_view text) noexcept;
 
-/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`.
+/// The client that made a call, for the call's tool: `cg::mcp::caller(context)`. What it says is of the
+/// request that the call began with.
 class Caller : public ContextExtension {
 public:
     virtual std::string_view revision() const noexcept = 0;   ///< "2026-07-28", …
@@ -172,10 +173,14 @@ struct Prompt {
 };
 
 struct ServerLimits {
-    std::size_t page_size = 1'000;      ///< of lists
-    std::size_t max_requests = 10'000;  ///< under way, of all clients; those that listen not counted
+    std::size_t page_size = 1'000;  ///< of lists
+    /// Under way, of all clients; those that listen are not counted. As many more calls may wait for clients
+    /// that have a question (2026-07-28).
+    std::size_t max_requests = 10'000;
     std::size_t max_requests_per_client = 1'000;  ///< of one session, or one standard input
     std::size_t max_batch = 100;                  ///< messages that come together (2025-03-26)
+    /// Under way. Past it a call that would be a task is answered when it ends, whatever its client knows.
+    std::size_t max_tasks = 10'000;
     /// Over HTTP, of the legacy era. The one that was used the longest ago goes; where all are in use
     /// (requests under way, a client that listens), no further one begins.
     std::size_t max_sessions = 10'000;
@@ -203,6 +208,8 @@ struct ServerOptions {
     /// Where a call needs an approval and the client can be asked, its person is: their word counts as
     /// `client:PRINCIPAL` at A1, where that is enough (PolicyConfig).
     bool approve_by_client = false;
+    /// A tool has said that more questions follow, and none does: so long the client waits for the first.
+    std::chrono::milliseconds question_gap{1'000};
     /// What tasks' answers are said to be kept for: not longer than RuntimeOptions::key_ttl.
     std::chrono::milliseconds task_time{24 * 3'600'000};
     /// How long a client may take over a list or a read that it was given (2026-07-28: ttlMs).

@@ -29,7 +29,7 @@ struct ToolDefinition;
 struct ListedTool {
     std::string_view name;                       ///< as the snapshot names it
     const ToolDefinition* definition = nullptr;  ///< never null; its own name is the canonical one
-    const Contract* contract = nullptr;  ///< never null; as registered, with what registration fills in
+    const Contract* contract = nullptr;    ///< never null; as registered, with what registration fills in
     std::span<const std::string> actions;  ///< those it knows; empty: any, and `call` is the usual one
 };
 

@@ -103,9 +103,9 @@ struct RuntimeOptions {
     std::size_t max_abandoned = 16;
     std::size_t max_nesting = 16;  ///< calls inside calls
     /// How long a tool's question to its caller may stay open (input.h), how often one call may ask, how many
-    /// calls may have open questions at once, how large a question and an answer may be, as JSON, and how many
-    /// threads tools may hold while they wait for answers (coroutine tools hold none): a caller that leaves
-    /// questions open must not take the threads from everybody else.
+    /// calls may have open questions at once, how large a question and an answer may be, as JSON, and how
+    /// many threads tools may hold while they wait for answers (coroutine tools hold none): a caller that
+    /// leaves questions open must not take the threads from everybody else.
     std::chrono::milliseconds max_input_time{300'000};
     std::size_t max_input_rounds = 10;
     std::size_t max_suspended_calls = 1'024;

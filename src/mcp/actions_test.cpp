@@ -31,13 +31,13 @@ struct WithActions : testing::Test {
     WithActions() {
         AdapterAction wipe = action("wipe", EffectClass::unsafe);
         wipe.scopes = ScopeSet({"admin"});
-        runtime.tools().add_or_throw(
-            adapter_tool(ToolDefinition("notes", "Notes",
-                                        schema_of({"name"}, {{"name", Object{{"type", "string"}}}})),
-                         {action("read", EffectClass::read), action("write", EffectClass::unsafe), wipe}));
+        runtime.tools().add_or_throw(adapter_tool(
+            ToolDefinition("notes", "Notes", schema_of({"name"}, {{"name", Object{{"type", "string"}}}})),
+            {action("read", EffectClass::read), action("write", EffectClass::unsafe), wipe}));
     }
     static Value call(LineClient& client, std::int64_t id, Object arguments) {
-        return client.request(id, "tools/call", Object{{"name", "notes"}, {"arguments", std::move(arguments)}})
+        return client
+            .request(id, "tools/call", Object{{"name", "notes"}, {"arguments", std::move(arguments)}})
             .at("result");
     }
 };

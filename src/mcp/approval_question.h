@@ -9,13 +9,21 @@
 #include <string>
 #include <utility>
 
+#include <callgate/context.h>
 #include <callgate/input.h>
 #include <callgate/outcome.h>
 
 namespace callgate::mcp {
 
-/// Whether a client's word is enough for this approval: A1, of one person.
+/// Whether a client's word is enough for this approval, A1 of one person, and all that it is about can be
+/// shown to them.
 bool client_may_decide(const Outcome& asked);
+/// As whom a client's person is on the record.
+std::string client_as_person(const Context& context);
+/// It was not resumed, since its approval had been used for that already: the record has what came of it.
+bool was_used_elsewhere(const Outcome& outcome);
+/// The request for its approval was taken back.
+bool was_taken_back(const Outcome& outcome);
 
 class ApprovalQuestion final : public PendingInput {
 public:

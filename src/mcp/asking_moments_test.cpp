@@ -169,6 +169,67 @@ TEST(TheEndOfAServer, WithdrawsQuestions) {
     EXPECT_THAT(heard->next(), testing::AnyOf("call_ended", "caller_gone"));
 }
 
+TEST_F(Moments, WhatAClientCanBeAskedIsWhatItsLatestRequestSays) {
+    const Value state = call(client, 1).at("result").at("requestState");
+    const Object params{{"name", "who"}, {"arguments", Object{{"n", 1}}}, {"requestState", state}};
+    const Value done = client.request(2, "tools/call", modern(params, {{"sampling", Object{}}})).at("result");
+    EXPECT_EQ(done.at("isError"), true);
+    EXPECT_EQ(heard->next(), "cannot_ask");
+}
+
+TEST_F(Moments, ARequestThatBringsTheAnswersMayWantProgress) {
+    runtime.tools().add_or_throw(schema_tool(ToolDefinition("steps", "", Object{{"type", "object"}}),
+                                             [](const Object&, CallContext& context) -> ToolReturn {
+                                                 const auto answer = context.ask(
+                                                     InputRequest::form("Who?", name_form()).named("name"));
+                                                 if (!answer)
+                                                     return tl::unexpected(ToolFailure(answer.error()));
+                                                 context.progress("going", 1, 2);
+                                                 return ToolResult(Value("gone"));
+                                             })
+                                     .read_only());
+    const Object params{{"name", "steps"}, {"arguments", Object{}}};
+    const Value asked = client.request(1, "tools/call", modern(params, kCanElicit)).at("result");
+    Object again = params;
+    again["requestState"] = asked.at("requestState");
+    again["inputResponses"] = Object{{"name", accepted("Ada")}};
+    again["_meta"] = Object{{"progressToken", "mine"}};
+    const Value progress = client.request(2, "tools/call", modern(again, kCanElicit));
+    EXPECT_EQ(progress.at("method"), "notifications/progress");
+    EXPECT_EQ(progress.at("params").at("progressToken"), "mine");
+    EXPECT_EQ(client.read().at("result").at("content").at(0).at("text"), "gone");
+}
+
+// The second question cannot be asked for (its form is no schema), so it never comes.
+TEST(QuestionsThatAreTogether, ArePutWhereTheNextOneNeverComes) {
+    Runtime runtime;
+    runtime.tools().add_or_throw(
+        schema_tool(ToolDefinition("two", "", Object{{"type", "object"}}),
+                    [](const Object&, CallContext& context) -> ToolReturn {
+                        std::promise<std::string> got;
+                        context.ask(InputRequest::form("Who?", name_form()).named("name").with_more(),
+                                    [&](const Result<InputAnswer>& answer) {
+                                        got.set_value(answer ? json::write(answer->content) : "");
+                                    });
+                        const auto second =
+                            context.ask(InputRequest::form("And?", Object{{"type", "nonsense"}}));
+                        return ToolResult(Value(got.get_future().get() + (second ? "+" : "")));
+                    })
+            .read_only());
+    ServerOptions options;
+    options.question_gap = std::chrono::milliseconds(0);
+    Server server(runtime, options);
+    LineClient client(server);
+    const Object params{{"name", "two"}, {"arguments", Object{}}};
+    const Value asked = client.request(1, "tools/call", modern(params, kCanElicit)).at("result");
+    ASSERT_EQ(asked.at("resultType"), "input_required");
+    Object again = params;
+    again["requestState"] = asked.at("requestState");
+    again["inputResponses"] = Object{{"name", accepted("Ada")}};
+    const Value done = client.request(2, "tools/call", modern(again, kCanElicit)).at("result");
+    EXPECT_EQ(done.at("content").at(0).at("text"), R"({"name":"Ada"})");
+}
+
 // --- the legacy era ---
 
 class LegacyMoments : public Moments {

@@ -86,7 +86,6 @@ void EventStream::add(std::string text) {
     reply_->write(std::move(out));
 }
 
-
 void EventStream::finish() {
     finished_ = true;
     detach();

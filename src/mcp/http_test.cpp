@@ -212,6 +212,22 @@ TEST_F(OverHttp, AKeyInTheHeaderIsHeededInBothEras) {
     }
 }
 
+TEST_F(OverHttp, AKeyThatIsNoneIsRefused) {
+    const auto key = [](Value value) { return Object{{"callgate/idempotencyKey", std::move(value)}}; };
+    for (const Value& wrong : {Value(7), Value(true), Value(""), Value(Array{}), Value(nullptr)}) {
+        client.post_modern(1, "tools/call",
+                           {{"name", "echo"}, {"arguments", Object{{"text", "x"}}}, {"_meta", key(wrong)}});
+        EXPECT_EQ(parsed(client.socket().read_answer().body).at("error").at("code"), -32602);
+    }
+    client.post_modern(1, "tools/call", {{"name", "echo"}, {"arguments", Object{{"text", "x"}}}},
+                       {{"Idempotency-Key", ""}});
+    EXPECT_EQ(parsed(client.socket().read_answer().body).at("error").at("code"), -32602);
+    client.post_modern(1, "tools/call",
+                       {{"name", "echo"}, {"arguments", Object{{"text", "x"}}}, {"_meta", key("a")}},
+                       {{"Idempotency-Key", "b"}});
+    EXPECT_EQ(parsed(client.socket().read_answer().body).at("error").at("code"), -32602);
+}
+
 TEST_F(OverHttp, ManyClientsGetTheirOwnAnswers) {
     constexpr int kClients = 1'000;
     std::vector<std::unique_ptr<HttpClient>> clients;

@@ -97,7 +97,10 @@ ReadMessages read_messages(std::string_view text, const json::ParseLimits& limit
     for (Value& one : value->get_array()) {
         read.all.push_back(read_one(one));
     }
-    if (read.all.empty()) read.all.push_back(bad(nullptr, "A batch has at least one message."));
+    if (read.all.empty()) {
+        read.batch = false;  // it is answered as one message that is none
+        read.all.push_back(bad(nullptr, "A batch has at least one message."));
+    }
     return read;
 }
 

@@ -114,6 +114,7 @@ ServerCore::ServerCore(Runtime& runtime, net::Loop& loop, ServerOptions options)
       states_(kStateGoodFor),
       completer_(make_completer(catalogue_)),
       sessions_(options_.limits),
+      kept_(kStateGoodFor, options_.limits.max_requests),
       tasks_(runtime_, options_, run_at_home_) {
     const Object meta{{envelope::kServerInfo, codec_2026_07_28().info(options_)}};
     modern_info_ = "\"_meta\":" + json::write(Value(meta));
@@ -161,14 +162,12 @@ void ServerCore::close() {
         for (const auto& session : sessions_.all()) {
             end_session(session);
         }
-        tasks_.abandon();
+        tasks_.end();
         for (const auto& exchange : listeners_.exchanges()) {
             end_listener(exchange);
         }
-        const auto kept = std::exchange(kept_, {});
-        for (const auto& [id, one] : kept) {
-            (void)runtime_.cancel(id);
-            one.conversation->abandon();
+        for (const auto& conversation : kept_.take_all()) {
+            conversation->end();
         }
         closed.set_value();
     });
@@ -530,18 +529,11 @@ void ServerCore::end_session(const std::shared_ptr<Session>& session) {
 }
 
 void ServerCore::keep(const std::shared_ptr<Conversation>& conversation) {
-    const auto now = std::chrono::steady_clock::now();
-    // A client that never comes back leaves nothing behind: its state is not good any more.
-    std::erase_if(kept_, [&](const auto& one) {
-        const bool too_old = now - one.second.since > kStateGoodFor;
-        if (too_old) one.second.conversation->abandon();
-        return too_old;
-    });
-    kept_.insert_or_assign(conversation->call_id(), Kept{conversation, now});
+    kept_.keep(conversation, std::chrono::steady_clock::now());
 }
 
 void ServerCore::forget(const Conversation& conversation) {
-    kept_.erase(conversation.call_id());
+    kept_.forget(conversation.call_id());
 }
 
 }  // namespace callgate::mcp

@@ -24,6 +24,7 @@
 #include "mcp/conversation.h"
 #include "mcp/exchange.h"
 #include "mcp/home.h"
+#include "mcp/kept_conversations.h"
 #include "mcp/listeners.h"
 #include "mcp/message.h"
 #include "mcp/param_headers.h"
@@ -99,6 +100,7 @@ public:
 
     /// Nothing is kept any more.
     bool closed() const noexcept { return closed_; }
+    /// Until its client comes back with the answers, or its time is over.
     void keep(const std::shared_ptr<Conversation>& conversation);
     void forget(const Conversation& conversation);
 
@@ -140,6 +142,8 @@ private:
     void get_task(const std::shared_ptr<Exchange>& exchange);
     void update_task(const std::shared_ptr<Exchange>& exchange);
     void cancel_task(const std::shared_ptr<Exchange>& exchange);
+    void take_back(const std::shared_ptr<Exchange>& exchange, const std::string& approval_id);
+    void resume_task(const std::string& call_id);
     /// The call that the request's task is; nothing: the request has been refused.
     std::optional<std::string> task_of(const std::shared_ptr<Exchange>& exchange);
 
@@ -149,6 +153,7 @@ private:
     bool refuses_answers(const std::shared_ptr<Exchange>& exchange);
     std::vector<std::string> granted_actions(const ListedTool& listed) const;
     std::string digest_of(const Exchange& exchange) const;
+    bool refuses_key(const std::shared_ptr<Exchange>& exchange);
     /// Begins a call for a request.
     void begin_call(const std::shared_ptr<Exchange>& exchange, std::string digest, CallRequest request,
                     std::shared_ptr<const ToolEntry> direct, AsTask as_task, Conversation::Finish finish);
@@ -183,11 +188,7 @@ private:
     std::shared_ptr<void> watches_registry_;
 
     Sessions sessions_;
-    struct Kept {
-        std::shared_ptr<Conversation> conversation;
-        std::chrono::steady_clock::time_point since;
-    };
-    std::map<std::string, Kept, std::less<>> kept_;  // by call id: the client has questions
+    KeptConversations kept_;
     Listeners listeners_;
     ParamHeaders param_headers_;
     Tasks tasks_;

@@ -40,18 +40,16 @@ std::set<std::string, std::less<>> strings_in(const Object& object, std::string_
 
 // What cannot be listened for, in a client's own words for it.
 std::optional<std::string> fault_of(const Object& wanted) {
-    for (const std::string_view member :
-         {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
+    for (const std::string_view member : {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
         const Value* value = wanted.if_contains(member);
         if (value != nullptr && !value->is_bool()) return fmt::format("{} is true or false.", member);
     }
     for (const std::string_view member : {"resourceSubscriptions", "taskIds"}) {
         const Value* value = wanted.if_contains(member);
         if (value == nullptr) continue;
-        const bool right =
-            value->is_array() && std::ranges::all_of(value->get_array(), [](const Value& one) {
-                return one.is_string() && uri_fits(one.get_string());
-            });
+        const bool right = value->is_array() && std::ranges::all_of(value->get_array(), [](const Value& one) {
+                               return one.is_string() && uri_fits(one.get_string());
+                           });
         if (!right) return fmt::format("{} is a list of strings of at most {} bytes.", member, kMaxUriBytes);
     }
     return std::nullopt;

@@ -50,7 +50,7 @@ public:
     /// For what belongs to no request; null: the client does not listen.
     std::shared_ptr<Outlet> side;
     std::shared_ptr<EventStream> side_stream;  ///< over HTTP
-    bool answers = true;  ///< its client can still answer questions
+    bool answers = true;                       ///< its client can still answer questions
     bool ended = false;
 
     /// A stream over HTTP; the oldest that have ended go when there are many.

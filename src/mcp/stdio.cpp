@@ -233,10 +233,10 @@ void StdioConnection::wait_to_write() {
 // The client has said all it will. What it asked for is still answered: it may have closed only this side.
 void StdioConnection::input_ended() {
     input_over_ = true;
-    // Looked at again when an answer has left. Nobody answers questions any more, and who listens has gone.
-    const bool under_way =
-        session_->questions.empty() && std::any_of(session_->requests.begin(), session_->requests.end(),
-                                                   [](const auto& one) { return !one.second->listens; });
+    core_->answers_no_more(*session_);
+    // Looked at again when an answer has left. Who listens has gone.
+    const bool under_way = std::any_of(session_->requests.begin(), session_->requests.end(),
+                                       [](const auto& one) { return !one.second->listens; });
     if (under_way || writing_)
         watch_output();
     else

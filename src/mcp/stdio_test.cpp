@@ -165,6 +165,8 @@ TEST_F(OverLines, ABatchIsAnsweredTogether) {
     const Value answers = client.read();
     ASSERT_TRUE(answers.is_array());
     EXPECT_EQ(answers.as_array().size(), 3u);
+    client.send_text("[]");
+    EXPECT_EQ(client.read().at("error").at("code"), -32600) << "one answer, not an array";
     client.send_text(R"([{"jsonrpc":"2.0","method":"x"}])");
     EXPECT_EQ(client.request(3, "ping").at("id"), 3);
 }

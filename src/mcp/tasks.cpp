@@ -10,6 +10,7 @@
 #include "base/encoding.h"
 #include "base/ids.h"
 #include "base/rng.h"
+#include "mcp/approval_question.h"
 #include "mcp/envelope.h"
 #include "mcp/server_core.h"
 
@@ -47,8 +48,9 @@ Value result_of(const Outcome& outcome, const Codec& codec) {
     return whole;
 }
 
+// A request for an approval that was taken back is a call that nobody wants any more.
 std::string_view status_of(const Outcome& outcome) {
-    if (outcome.state() == State::cancelled) return "cancelled";
+    if (outcome.state() == State::cancelled || was_taken_back(outcome)) return "cancelled";
     return protocol_fault_of(outcome) ? "failed" : "completed";
 }
 
@@ -95,36 +97,46 @@ void Tasks::keep(std::shared_ptr<Conversation> conversation) {
 
 void Tasks::ended(const std::string& call_id, const Outcome& outcome) {
     live_.erase(call_id);
-    if (outcome.ok()) return;
-    CallStatus status;
-    status.is = CallStatus::Is::ended;
-    status.call_id = call_id;
-    status.outcome = outcome;
-    ended_.insert_or_assign(call_id, std::move(status));
-    if (ended_.size() > kMaxEnded) ended_.erase(ended_.begin());
+    ended_.keep(call_id, outcome);
 }
 
-void Tasks::look_up(const std::string& call_id, std::function<void(const CallStatus&)> found) const {
-    if (const auto it = ended_.find(call_id); it != ended_.end()) {
-        found(it->second);
+// Nobody can be asked: its client comes now and then, to see what became of it.
+void Tasks::resume(const std::string& call_id, std::function<void(const Outcome&)> ended) {
+    const auto [place, is_new] = resuming_.try_emplace(call_id);
+    if (!is_new) return;
+    Context context = options_.context;
+    context.cancel_grace = options_.cancel_grace;
+    place->second = runtime_.start_resume(call_id, std::move(context), Completion(std::move(ended), home_));
+}
+
+// What may go better another time has not ended the task.
+bool Tasks::resumed(const std::string& call_id, const Outcome& outcome) {
+    resuming_.erase(call_id);
+    if (was_used_elsewhere(outcome) || (outcome.error() != nullptr && outcome.error()->retryable))
+        return false;
+    ended_.keep(call_id, outcome);
+    return true;
+}
+
+void Tasks::look_up(const std::string& call_id, std::function<void(const Result<CallStatus>&)> found) const {
+    if (const Outcome* outcome = ended_.find(call_id)) {
+        CallStatus status;
+        status.is = CallStatus::Is::ended;
+        status.call_id = call_id;
+        status.outcome = *outcome;
+        found(status);
         return;
     }
-    runtime_.start_outcome(
-        call_id, options_.context,
-        [found = std::move(found), call_id](const Result<CallStatus>& status) {
-            CallStatus gone;
-            gone.is = CallStatus::Is::ended;
-            gone.call_id = call_id;
-            found(status ? *status : gone);
-        },
-        home_);
+    runtime_.start_outcome(call_id, options_.context, std::move(found), home_);
 }
 
-void Tasks::abandon() {
+void Tasks::end() {
     const auto all = std::exchange(live_, {});
     for (const auto& [id, conversation] : all) {
-        conversation->cancel();
-        conversation->abandon();
+        conversation->end();
+    }
+    for (const auto& [id, running] : resuming_) {
+        (void)runtime_.cancel(running);
     }
 }
 
@@ -146,6 +158,8 @@ Object Tasks::head(const std::string& call_id, std::string_view status,
 }
 
 Object Tasks::describe(const Conversation& conversation) const {
+    if (const Outcome* outcome = conversation.outcome())
+        return describe(conversation.call_id(), *outcome, conversation.codec());
     Object questions = conversation.questions();
     Object task = head(conversation.call_id(), questions.empty() ? "working" : "input_required",
                        conversation.changed_at());
@@ -155,30 +169,34 @@ Object Tasks::describe(const Conversation& conversation) const {
 }
 
 Object Tasks::describe(const std::string& call_id, const CallStatus& status, const Codec& codec) const {
-    if (!status.outcome && status.is == CallStatus::Is::ended) {
-        // It was on the record, or it would have no id, and is not any more.
-        Object task = head(call_id, "cancelled", std::chrono::system_clock::now());
-        task["statusMessage"] =
-            "Nothing of it is on the record any more: it had no effect, or ended too long ago.";
-        return task;
-    }
-    if (!status.outcome) {
-        Object task = head(call_id, "working", std::chrono::system_clock::now());
-        if (status.is == CallStatus::Is::waits_for_approval)
-            task["statusMessage"] = fmt::format("waits for approval {}", status.approval_id);
-        return task;
-    }
-    const Outcome& outcome = *status.outcome;
+    if (status.outcome) return describe(call_id, *status.outcome, codec);
+    Object task = head(call_id, "working", std::chrono::system_clock::now());
+    if (status.is == CallStatus::Is::waits_for_approval && !status.approved)
+        task["statusMessage"] = fmt::format("waits for approval {}", status.approval_id);
+    return task;
+}
+
+Object Tasks::describe(const std::string& call_id, const Outcome& outcome, const Codec& codec) const {
     const auto ended = outcome.timestamp() +
                        std::chrono::duration_cast<std::chrono::system_clock::duration>(outcome.duration());
-    Object task = head(call_id, status_of(outcome), ended);
+    const std::string_view status = status_of(outcome);
+    Object task = head(call_id, status, ended);
     if (const auto fault = protocol_fault_of(outcome)) {
         Object error{{"code", fault->code}, {"message", fault->message}};
         if (!fault->data.is_null()) error["data"] = fault->data;
         task["error"] = std::move(error);
-    } else if (outcome.state() != State::cancelled) {
+    } else if (status == "completed") {
         task["result"] = result_of(outcome, codec);
     }
+    return task;
+}
+
+Object Tasks::describe_gone(const std::string& call_id) const {
+    Object task = head(call_id, "failed", std::chrono::system_clock::now());
+    task["error"] = Object{{"code", codes::kInternal},
+                           {"message",
+                            "Nothing of it is on the record any more: it ended without an effect, or too "
+                            "long ago."}};
     return task;
 }
 

@@ -1,4 +1,6 @@
 // Tasks: calls that go on without the request they began with.
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <string>
@@ -8,76 +10,12 @@
 #include <callgate/callgate.h>
 #include <callgate/mcp.h>
 
-#include "mcp/mcp_testing.h"
+#include "mcp/tasks.h"
+#include "mcp/tasks_testing.h"
 #include "os/scratch_dir.h"
 
 namespace callgate::mcp {
 namespace {
-
-const Object kKnowsTasks{{"elicitation", Object{}},
-                         {"extensions", Object{{"io.modelcontextprotocol/tasks", Object{}}}}};
-
-Tool as_task(Tool tool, std::string_view support = "optional") {
-    tool.definition.extra["execution"] = Object{{"taskSupport", support}};
-    return tool;
-}
-
-/// Its tool runs until the gate is opened, or it is called off.
-class Gate {
-public:
-    void open() { open_.set_value(); }
-    void begun() { begun_.set_value(); }
-    void wait_until_begun() { begun_.get_future().wait(); }
-    bool wait(const CallContext& context) {
-        std::promise<void> off;
-        const std::stop_callback stops(context.cancel(), [&] { off.set_value(); });
-        auto called_off = off.get_future();
-        while (opened_.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
-            if (called_off.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready) return false;
-        }
-        return true;
-    }
-
-private:
-    std::promise<void> open_;
-    std::shared_future<void> opened_{open_.get_future()};
-    std::promise<void> begun_;
-};
-
-Tool slow(const std::shared_ptr<Gate>& gate) {
-    return as_task(schema_tool(ToolDefinition("slow", "Takes its time", Object{{"type", "object"}}),
-                               [gate](const Object&, CallContext& context) -> ToolReturn {
-                                   gate->begun();
-                                   if (!gate->wait(context))
-                                       return tl::unexpected(ToolFailure::not_applied("called off"));
-                                   return ToolResult(Value("at last"));
-                               })
-                       .risk(Risk::low)
-                       .effect(EffectClass::unsafe));
-}
-
-class TaskTest : public testing::Test {
-protected:
-    static Value request(LineClient& by, std::string_view method, Object params,
-                         const Object& can = kKnowsTasks) {
-        static std::int64_t id = 0;
-        return by.request(++id, method, modern(std::move(params), can));
-    }
-    static Value call(LineClient& by, std::string_view tool, const Object& can = kKnowsTasks) {
-        return request(by, "tools/call", {{"name", tool}, {"arguments", Object{}}}, can);
-    }
-    static Value get(LineClient& by, const Value& id) {
-        return request(by, "tasks/get", {{"taskId", id}}).at("result");
-    }
-    /// Asks until it has ended; the tools here do so at once.
-    static Value end_of(LineClient& by, const Value& id) {
-        for (;;) {
-            Value task = get(by, id);
-            const std::string_view status = task.at("status").as_string();
-            if (status != "working" && status != "input_required") return task;
-        }
-    }
-};
 
 TEST_F(TaskTest, IsToldOnceItIsOnTheRecordAndAskedForUntilItEnds) {
     const auto gate = std::make_shared<Gate>();
@@ -153,34 +91,6 @@ TEST_F(TaskTest, CancellingIsHeardByTheToolAndSaidOfTheTask) {
     EXPECT_EQ(request(client, "tasks/cancel", {{"taskId", id}}).at("result").at("resultType"), "complete");
     EXPECT_EQ(end_of(client, id).at("status"), "cancelled");
     EXPECT_EQ(request(client, "tasks/cancel", {{"taskId", id}}).at("result").at("resultType"), "complete");
-}
-
-TEST_F(TaskTest, AsksByItsStatusAndGoesOnWithTheUpdate) {
-    Runtime runtime;
-    runtime.tools().add_or_throw(
-        as_task(schema_tool(ToolDefinition("ask", "", Object{{"type", "object"}}),
-                            [](const Object&, CallContext& context) -> ToolReturn {
-                                const auto answer = context.ask(
-                                    InputRequest::form("Sure?", Object{{"type", "object"}}).named("sure"));
-                                if (!answer) return tl::unexpected(ToolFailure(answer.error()));
-                                return ToolResult(answer->content);
-                            })
-                    .read_only()));
-    Server server(runtime);
-    LineClient client(server);
-    const Value id = call(client, "ask").at("result").at("taskId");
-    Value task = get(client, id);
-    while (task.at("status") != "input_required") task = get(client, id);
-    EXPECT_EQ(task.at("inputRequests").at("sure").at("method"), "elicitation/create");
-    const Object unknown{{"nobody", Object{{"action", "decline"}}}};
-    EXPECT_EQ(request(client, "tasks/update", {{"taskId", id}, {"inputResponses", unknown}})
-                  .at("result")
-                  .at("resultType"),
-              "complete");
-    EXPECT_EQ(get(client, id).at("status"), "input_required");
-    const Object yes{{"sure", Object{{"action", "accept"}, {"content", Object{{"yes", true}}}}}};
-    (void)request(client, "tasks/update", {{"taskId", id}, {"inputResponses", yes}});
-    EXPECT_EQ(end_of(client, id).at("result").at("content").at(0).at("text"), R"({"yes":true})");
 }
 
 // A call's way to its client goes when nothing of the call is left.
@@ -288,25 +198,62 @@ TEST_F(TaskTest, IsKnownAfterARestart) {
     EXPECT_EQ(task.at("result").at("content").at(0).at("text"), "at last");
 }
 
-TEST_F(TaskTest, OneThatNeedsApprovalWorksUntilSomebodyHasDecided) {
+TEST_F(TaskTest, OneOfWhichNothingIsKnownHasFailedAndWasNotCancelled) {
     Runtime runtime;
-    runtime.tools().add_or_throw(as_task(
-        tool("pay", "", [] { return std::string("paid"); }).risk(Risk::medium).effect(EffectClass::unsafe)));
-    ServerOptions options;
-    options.context.autonomy = Autonomy::a1;
+    const ServerOptions options;
     Server server(runtime, options);
     LineClient client(server);
-    const Value created = call(client, "pay").at("result");
-    ASSERT_EQ(created.at("resultType"), "task");
-    const Value id = created.at("taskId");
-    EXPECT_EQ(get(client, id).at("status"), "working");
-    const auto open = runtime.approvals().list();
-    ASSERT_TRUE(open);
-    ASSERT_EQ(open->size(), 1u);
-    ASSERT_TRUE(runtime.approvals().approve(open->front().id, "grace"));
-    const Value task = end_of(client, id);
-    EXPECT_EQ(task.at("status"), "completed");
-    EXPECT_EQ(task.at("result").at("content").at(0).at("text"), "paid");
+    const Value id(Tasks(runtime, options, {}).id_of("01a1f527-3de0-7000-8d53-8dfef5a03b33"));
+    const Value task = get(client, id);
+    EXPECT_EQ(task.at("status"), "failed");
+    EXPECT_EQ(task.at("error").at("code"), -32603);
+}
+
+TEST_F(TaskTest, WhatBecameOfOneIsNotSaidWhereTheRecordCannotBeRead) {
+    const os::ScratchDir directory;
+    RuntimeOptions options;
+    options.ledger_dir = directory.path() + "/ledger";
+    Value id;
+    {
+        const auto gate = std::make_shared<Gate>();
+        gate->open();
+        Runtime runtime(options);
+        runtime.tools().add_or_throw(slow(gate));
+        Server server(runtime);
+        LineClient client(server);
+        id = call(client, "slow").at("result").at("taskId");
+        EXPECT_EQ(end_of(client, id).at("status"), "completed");
+    }
+    Runtime runtime(options);
+    Server server(runtime);
+    LineClient client(server);
+    for (const auto& file : std::filesystem::directory_iterator(options.ledger_dir)) {
+        const std::string name = file.path().filename();
+        if (name != "ledger.db" && name != "ledger.db-wal") continue;
+        std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+        bytes << std::string(file.file_size(), 'x');
+    }
+    const Value answer = request(client, "tasks/get", {{"taskId", id}});
+    ASSERT_TRUE(answer.as_object().contains("error")) << json::write(answer);
+    EXPECT_EQ(answer.at("error").at("code"), -32603);
+    EXPECT_EQ(answer.at("error").at("data").at("retryable"), true);
+}
+
+TEST_F(TaskTest, WhereThereAreAsManyAsMayBeACallIsAnsweredWhenItEnds) {
+    const auto gate = std::make_shared<Gate>();
+    Runtime runtime;
+    runtime.tools().add_or_throw(slow(gate));
+    runtime.tools().add_or_throw(as_task(tool("quick", "", [] { return 1; }).risk(Risk::low)));
+    ServerOptions options;
+    options.limits.max_tasks = 1;
+    Server server(runtime, options);
+    LineClient client(server);
+    const Value id = call(client, "slow").at("result").at("taskId");
+    EXPECT_EQ(call(client, "quick").at("result").at("resultType"), "complete");
+    gate->wait_until_begun();
+    gate->open();
+    EXPECT_EQ(end_of(client, id).at("status"), "completed");
+    EXPECT_EQ(call(client, "quick").at("result").at("resultType"), "task");
 }
 
 TEST_F(TaskTest, WhoListensIsNotified) {

@@ -52,6 +52,14 @@ bool has_meta(const Outcome& outcome) {
            outcome.data().result.extra.contains("_meta");
 }
 
+constexpr std::string_view kKeyHeader = "Idempotency-Key";
+
+std::optional<std::string> key_of(const Exchange& exchange) {
+    if (auto key = string_member(*exchange.meta, envelope::kIdempotencyKey); !key.empty())
+        return std::string(key);
+    return exchange.headers == nullptr ? std::nullopt : exchange.headers->find(kKeyHeader);
+}
+
 }  // namespace
 
 void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
@@ -107,9 +115,8 @@ bool ServerCore::goes_on(const std::shared_ptr<Exchange>& exchange, const std::s
     const auto state = states_.open(text->get_string());
     if (!state) return refuse_state(state.error().message);
     if (state->digest != digest) return refuse_state("this request asks for something else.");
-    const auto it = kept_.find(state->call_id);
-    if (it == kept_.end()) return refuse_state("the call it belongs to has ended.");
-    const auto conversation = it->second.conversation;
+    const auto conversation = kept_.find(state->call_id, std::chrono::steady_clock::now());
+    if (conversation == nullptr) return refuse_state("the call it belongs to has ended.");
     if (conversation->round() != state->round || !conversation->waits_for_client())
         return refuse_state("its questions have been answered.");
     const Value* answers = exchange->params.if_contains("inputResponses");
@@ -126,15 +133,13 @@ Context ServerCore::context_for(const std::shared_ptr<Exchange>& exchange,
     if (exchange->session) context.session_id = exchange->session->id();
     context.external_id = json::write(exchange->id);
     if (const std::string trace = trace_of(*exchange->meta); !trace.empty()) context.trace_id = trace;
-    const Value* key = exchange->meta->if_contains(envelope::kIdempotencyKey);
-    if (key != nullptr && key->is_string()) {
-        context.idempotency_key = key->get_string();
-    } else if (exchange->headers != nullptr) {
-        if (auto header = exchange->headers->find("Idempotency-Key"))
-            context.idempotency_key = std::move(*header);
-    }
-    if (!exchange->progress_token.is_null()) {
-        context.progress_token = exchange->progress_token;
+    context.idempotency_key = key_of(*exchange).value_or(std::string());
+    const InputAbilities can = conversation->abilities();
+    const bool may_ask = can.form || can.url || can.sampling || can.roots;
+    if (may_ask) context.input = conversation;
+    context.progress_token = exchange->progress_token;
+    // A later request, with the answers, may want progress where this one does not.
+    if (!exchange->progress_token.is_null() || (exchange->modern() && may_ask)) {
         context.on_progress = [self = shared_from_this(),
                                to = std::weak_ptr(conversation)](const Progress& progress) {
             self->at_home([to, progress] {
@@ -142,9 +147,23 @@ Context ServerCore::context_for(const std::shared_ptr<Exchange>& exchange,
             });
         };
     }
-    const InputAbilities can = conversation->abilities();
-    if (can.form || can.url || can.sampling || can.roots) context.input = conversation;
     return context;
+}
+
+// A key that is none would be a call that is not protected, though its client believes that it is.
+bool ServerCore::refuses_key(const std::shared_ptr<Exchange>& exchange) {
+    const Value* given = exchange->meta->if_contains(envelope::kIdempotencyKey);
+    const auto header = exchange->headers == nullptr ? std::nullopt : exchange->headers->find(kKeyHeader);
+    std::string_view why;
+    if (given != nullptr && (!given->is_string() || given->get_string().empty()))
+        why = "is a string that is not empty";
+    else if (header && header->empty())
+        why = "is not empty";
+    else if (given != nullptr && header && given->get_string() != *header)
+        why = "is the same in the message and in the header";
+    if (why.empty()) return false;
+    fail(exchange, {codes::kInvalidParams, fmt::format("An idempotency key {}.", why)});
+    return true;
 }
 
 void ServerCore::begin_call(const std::shared_ptr<Exchange>& exchange, std::string digest,
@@ -163,7 +182,9 @@ void ServerCore::begin_call(const std::shared_ptr<Exchange>& exchange, std::stri
         // Its outcome is to be found by its id when it has ended, so it has a key.
         if (context.idempotency_key.empty()) context.idempotency_key = tasks_.new_key();
         conversation->may_be_task(as_task == AsTask::at_once);
-        completion.recorded = [conversation](std::string_view) { conversation->on_record(); };
+        completion.recorded = [conversation](std::string_view id) {
+            conversation->on_record(std::string(id));
+        };
     }
     if (as_task != AsTask::no || options_.approve_by_client) conversation->remember(context);
     conversation->began(direct
@@ -197,7 +218,7 @@ void ServerCore::call_tool(const std::shared_ptr<Exchange>& exchange) {
         fail(exchange, {codes::kInvalidParams, "tools/call has a name, and arguments that are an object."});
         return;
     }
-    if (refuses_answers(exchange)) return;
+    if (refuses_answers(exchange) || refuses_key(exchange)) return;
     const std::string tool(name->get_string());
     // Before the tool is looked up: what is kept of an older tool then belongs to an older revision.
     const std::uint64_t revision = runtime_.tools().revision();

@@ -31,7 +31,7 @@ struct ListeningSocket {
     std::uint16_t port = 0;
     bool loopback = false;
     std::string host;  ///< "127.0.0.2", "[::1]"; "" of a Unix socket, and where it listens on every address
-    std::string unix_path;  ///< "": none
+    std::string unix_path;                             ///< "": none
     std::optional<std::pair<dev_t, ino_t>> unix_file;  ///< which file that is
 };
 

@@ -93,9 +93,10 @@ HttpAccessRules::HttpAccessRules(const HttpAccess& access, bool loopback, std::s
             hosts_.push_back(std::move(host->name));
         }
     }
-    if (access.hosts.empty() && loopback) hosts_ = {"localhost", "127.0.0.1", "[::1]"};
-    // No page can make a name of its own of an address.
-    if (auto host = read_host(own); host && !any_host_) hosts_.push_back(std::move(host->name));
+    if (access.hosts.empty() && loopback) {
+        hosts_ = {"localhost", "127.0.0.1", "[::1]"};
+        if (auto host = read_host(own)) hosts_.push_back(std::move(host->name));
+    }
     for (const std::string& text : access.origins) {
         auto origin = read_origin(text);
         if (!origin) {

@@ -27,8 +27,8 @@ std::optional<HttpHost> read_host(std::string_view text);
 
 class HttpAccessRules {
 public:
-    /// `loopback`: the server listens on such an address. `own`: the address as a host, which is served
-    /// whatever else is, as the server's URL says it; "": none.
+    /// `loopback`: the server listens on such an address. `own`: that address as a host, as the server's URL
+    /// says it, which is one of this machine's names; "": none.
     HttpAccessRules(const HttpAccess& access, bool loopback, std::string_view own = {});
     /// A host or an origin that is none, of those that it was made of.
     const std::optional<std::string>& malformed() const noexcept { return malformed_; }

@@ -131,8 +131,8 @@ void HttpConnection::drive(std::string_view fresh) {
     if (phase_ == Phase::closed) return;
     if (phase_ != Phase::lingering) ahead_.assign(fresh);
     count_held();
-    if (phase_ == Phase::answering && (kind == HttpDeadline::head || kind == HttpDeadline::body ||
-                                       kind == HttpDeadline::idle))
+    if (phase_ == Phase::answering &&
+        (kind == HttpDeadline::head || kind == HttpDeadline::body || kind == HttpDeadline::idle))
         shard_->set_deadline(*this, HttpDeadline::none);
     if (phase_ != Phase::answered) wait_to_read();
 }

@@ -133,8 +133,8 @@ struct HttpLimits {
 /// Whose requests are served.
 struct HttpAccess {
     /// What Host may say, without a port: "mcp.example.com", "[::1]". Empty: a server that listens on a
-    /// loopback address takes "localhost", "127.0.0.1" and "[::1]"; one that listens elsewhere takes any. The
-    /// address itself is always taken, as HttpServer::url() says it, unless the server listens on all.
+    /// loopback address takes "localhost", "127.0.0.1", "[::1]" and that address; one that listens elsewhere
+    /// takes any.
     std::vector<std::string> hosts;
     /// What Origin may say where there is one: "https://app.example.com". Empty: a server that listens on a
     /// loopback address takes those of loopback hosts; one that listens elsewhere takes none.
@@ -167,7 +167,7 @@ struct HttpStats {
     std::uint64_t accepted = 0;
     std::uint64_t connections_now = 0;
     std::uint64_t max_connections = 0;  ///< as HttpLimits says, or fewer, where there are fewer descriptors
-    std::uint64_t bytes_now = 0;  ///< as HttpLimits::max_total_bytes counts them
+    std::uint64_t bytes_now = 0;        ///< as HttpLimits::max_total_bytes counts them
     std::uint64_t requests = 0;
     std::uint64_t refused_connections = 0;  ///< too many, while draining, or not to be watched
     std::uint64_t refused_requests = 0;     ///< malformed, too large, too slow, of a wrong Host or Origin

@@ -28,8 +28,8 @@ TEST(HttpShard, ASocketThatTheSystemCannotWatchIsClosedAndTheThreadGoesOn) {
     os::Fd socket = unwatchable(others);
     const int number = socket.get();
     Loop loop;
-    const auto state = std::make_shared<HttpServerState>(
-        HttpServerOptions(), [](auto, auto) {}, true, "127.0.0.1", nullptr);
+    const auto state =
+        std::make_shared<HttpServerState>(HttpServerOptions(), [](auto, auto) {}, true, "127.0.0.1", nullptr);
     const auto shard = std::make_shared<HttpShard>(state, loop.thread());
     state->connections.fetch_add(1);
     std::promise<void> taken;

@@ -85,8 +85,8 @@ TEST(HttpTlsRecords, AHandshakeMessageThatIsNeverWholeEndsItsConnectionAlone) {
     HttpServerOptions options;
     options.tls = make_certificate(directory, "one");
     options.limits.head_time = 50ms;
-    const auto server = must(HttpServer::open(
-        loop, options, [](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) {
+    const auto server = must(
+        HttpServer::open(loop, options, [](std::unique_ptr<HttpRequest>, std::shared_ptr<HttpReply> reply) {
             reply->send({200, {}, "ok"});
         }));
     TlsClient hostile(server->port());

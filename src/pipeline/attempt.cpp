@@ -156,9 +156,10 @@ private:
 };
 
 tl::unexpected<Error> too_many_waiting(std::size_t limit) {
-    return fail(ErrorCode::unavailable,
-                fmt::format("As many threads wait for answers of callers as may ({}); try again later.", limit),
-                {{"reason", "too_many_waiting"}, {"limit", limit}});
+    return fail(
+        ErrorCode::unavailable,
+        fmt::format("As many threads wait for answers of callers as may ({}); try again later.", limit),
+        {{"reason", "too_many_waiting"}, {"limit", limit}});
 }
 
 }  // namespace

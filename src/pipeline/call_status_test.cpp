@@ -170,6 +170,21 @@ TEST_WITH_EITHER_LEDGER(CallStatusOf, MayBeAskedWithoutWaiting) {
     EXPECT_FALSE(denied.get_future().get());
 }
 
+TEST_WITH_EITHER_LEDGER(CallStatusOf, ARequestMayBeTakenBackWithoutWaiting) {
+    TestRuntime node;
+    node->tools().add_or_throw(tool("pay", "", [] { return "paid"; }).risk(Risk::high).run_inline());
+    const Outcome asked = node->call("pay", {}, of("ada"));
+    std::promise<Result<Approval>> taken_back;
+    node->approvals().start_revoke(asked.approval_id(), "ada",
+                                   [&](Result<Approval> now) { taken_back.set_value(std::move(now)); });
+    EXPECT_EQ(must(taken_back.get_future().get()).state, ApprovalState::revoked);
+    EXPECT_EQ(node->resume(asked.call_id(), of("ada")).state(), State::denied);
+    std::promise<Result<Approval>> again;
+    node->approvals().start_revoke(asked.approval_id(), "ada",
+                                   [&](Result<Approval> now) { again.set_value(std::move(now)); });
+    EXPECT_FALSE(again.get_future().get());
+}
+
 TEST(CallStatusOf, ADurableOutcomeIsFoundAfterARestart) {
     const os::ScratchDir dir;
     RuntimeOptions options;

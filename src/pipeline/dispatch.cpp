@@ -72,7 +72,8 @@ Error called_off_while_queued() {
             {{"reason", "queued"}}};
 }
 
-// Not whether the grace has begun: a tool may look at its signal, and answer, before the call itself gets to it.
+// Not whether the grace has begun: a tool may look at its signal, and answer, before the call itself gets to
+// it.
 bool has_grace(const Call& call) {
     const Context& context = *call.request.context;
     return context.cancel_grace > std::chrono::milliseconds(0) &&

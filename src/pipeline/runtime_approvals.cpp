@@ -100,6 +100,14 @@ Result<Approval> RuntimeApprovals::revoke(std::string_view id, std::string_view 
                              [this](const AuditEvent& event) { project_audit(*core_, event); });
 }
 
+void RuntimeApprovals::start_revoke(std::string id, std::string by, Decided done, Executor executor) {
+    core_->answer_later<Result<Approval>>(
+        [id = std::move(id), by = std::move(by)](const std::shared_ptr<Runtime::Core>& core) {
+            return RuntimeApprovals(core).revoke(id, by);
+        },
+        std::move(done), std::move(executor));
+}
+
 Result<Approval> RuntimeApprovals::approve_edited(std::string_view id, Args arguments,
                                                   std::string_view approver, Assurance assurance,
                                                   std::string_view reason) {

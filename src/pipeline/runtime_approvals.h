@@ -23,6 +23,7 @@ public:
     void start_deny(std::string id, std::string approver, Decided done, Executor executor,
                     std::string reason) override;
     Result<Approval> revoke(std::string_view id, std::string_view by) override;
+    void start_revoke(std::string id, std::string by, Decided done, Executor executor) override;
     Result<Approval> approve_edited(std::string_view id, Args arguments, std::string_view approver,
                                     Assurance assurance, std::string_view reason) override;
     Result<Approval> wait(std::string_view id, std::optional<std::chrono::milliseconds> timeout,

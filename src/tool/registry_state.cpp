@@ -227,7 +227,8 @@ RegistrySnapshot Registry::State::snapshot(const NameRules& rules) const {
         } else {
             shown->faults.emplace(i, std::move(name.error()));
         }
-        shown->listed.push_back({shown->names[i], listed[i].definition, listed[i].contract, listed[i].actions});
+        shown->listed.push_back(
+            {shown->names[i], listed[i].definition, listed[i].contract, listed[i].actions});
     }
     out.names_ = shown;
     if (by_rules_.size() >= kMostRules) {

@@ -147,8 +147,20 @@ class McpOverLines(Served):
         self.assertEqual((waiting["tool"], waiting["state"]), ("send_mail", "pending"))
         self.end(server)
 
+    def test_closed_descriptors_are_an_error_and_nothing_else_takes_their_place(self):
+        for closed, code in (("<&-", 1), (">&-", 1), ("<&- >&- 2>&-", 1)):
+            ran = subprocess.run(
+                ["sh", "-c", f'exec "$0" mcp serve --json --ledger memory {closed}', harness.binary],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                preexec_fn=harness.limits(),
+                timeout=60,
+            )
+            self.assertEqual(ran.returncode, code, (closed, ran))
+
     def test_a_signal_ends_it_with_0(self):
-        for which in (signal.SIGINT, signal.SIGTERM):
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             server = self.start("--ledger", "memory")
             self.ask(server, {"jsonrpc": "2.0", "id": 1, "method": "ping"})
             code, out, _ = self.signalled(server, which)
@@ -181,7 +193,7 @@ class McpOverHttp(Served):
             return answer.status, answer.read().decode()
 
     def test_a_call_is_answered_until_a_signal_ends_it_with_0(self):
-        for which in (signal.SIGINT, signal.SIGTERM):
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             server, port = self.serve()
             status, body = self.post(port, call("add", {"a": 5, "b": 3}))
             self.assertEqual((status, json.loads(body)["result"]["content"][0]["text"]), (200, "8"))
