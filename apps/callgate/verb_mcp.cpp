@@ -62,6 +62,8 @@ Result<void> read_address(const std::string& text, mcp::HttpOptions& options) {
     if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
     if (!address.empty()) options.address = address;
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), options.port);
+    if (error == std::errc::result_out_of_range)
+        return unusable("bad_address", fmt::format("\"{}\" is no port: they go up to 65535.", port));
     if (error != std::errc() || end != port.data() + port.size() || port.empty()) {
         return unusable(
             "bad_address",

@@ -63,6 +63,11 @@ inline SharedObject no_members() {
     return none;
 }
 
+/// A request's id, as those under way are known by.
+inline std::string request_key(const Value& id) {
+    return json::write(id);
+}
+
 struct Exchange {
     const Codec* codec = nullptr;
     Value id;

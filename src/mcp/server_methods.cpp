@@ -9,6 +9,7 @@
 #include "base/encoding.h"
 #include "json/size.h"
 #include "mcp/envelope.h"
+#include "mcp/members.h"
 #include "mcp/server_core.h"
 
 namespace callgate::mcp {
@@ -16,12 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxCursor = 64;
 constexpr std::size_t kMaxKept = 64u << 10;  // of what a client says of itself
-
-std::string_view text_in(const Object& object, std::string_view member) {
-    const Value* value = object.if_contains(member);
-    return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                  : std::string_view();
-}
 
 bool is_true(const Object& object, std::string_view member) {
     const Value* value = object.if_contains(member);
@@ -109,7 +104,7 @@ void ServerCore::ping(const std::shared_ptr<Exchange>& exchange) {
 }
 
 void ServerCore::set_level(const std::shared_ptr<Exchange>& exchange) {
-    const auto level = log_level_from_string(text_in(exchange->params, "level"));
+    const auto level = log_level_from_string(string_member(exchange->params, "level"));
     if (!level) {
         fail(exchange, {codes::kInvalidParams, "There is no such log level."});
         return;

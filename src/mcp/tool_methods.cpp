@@ -95,12 +95,15 @@ std::vector<std::string> ServerCore::granted_actions(const ListedTool& listed) c
 }
 
 std::string ServerCore::digest_of(const Exchange& exchange) const {
-    Array about{exchange.method, options_.context.tenant, options_.context.principal};
+    // Line by line: what is written has no line ends, and nothing of the arguments is copied before.
+    std::string about =
+        json::canonical(Array{exchange.method, options_.context.tenant, options_.context.principal});
     for (const std::string_view member : {"name", "uri", "arguments"}) {
         const Value* value = exchange.params.if_contains(member);
-        about.push_back(value == nullptr ? Value(nullptr) : *value);
+        about += '\n';
+        if (value != nullptr) about += json::canonical(*value);
     }
-    const auto digest = base::sha256(json::canonical(Value(std::move(about))));
+    const auto digest = base::sha256(about);
     return base::hex_encode({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
