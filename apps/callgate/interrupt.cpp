@@ -18,7 +18,10 @@ Interrupt::Interrupt(By by) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
-    if (by == By::terminals_end_too) sigaddset(&signals_, SIGHUP);
+    struct sigaction hangs_up = {};  // who begins us with nohup wants us to stay
+    if (by == By::terminals_end_too && ::sigaction(SIGHUP, nullptr, &hangs_up) == 0 &&
+        hangs_up.sa_handler != SIG_IGN)
+        sigaddset(&signals_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     arrived_ = os::Fd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
     over_ = os::Fd(::eventfd(0, EFD_CLOEXEC));
@@ -53,7 +56,9 @@ void Interrupt::watch() {
         if (waits[0].revents != 0) return;
         signalfd_siginfo signal{};
         if (::read(arrived_.get(), &signal, sizeof signal) != static_cast<ssize_t>(sizeof signal)) continue;
-        pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+        sigset_t ends = signals_;
+        sigdelset(&ends, SIGHUP);  // a terminal that goes may say so twice
+        pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
         requested_.request_stop();
     }
 }

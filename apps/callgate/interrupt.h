@@ -1,7 +1,7 @@
 // Ctrl-C as a request to stop, for as long as something can be stopped.
 //
-// The first SIGINT or SIGTERM (for what serves others, SIGHUP as well) sets the stop token; the next one ends
-// the program, as it would have without this.
+// The first SIGINT or SIGTERM (for what serves others, SIGHUP as well) sets the stop token; the next
+// SIGINT or SIGTERM ends the program, as it would have without this.
 //
 // Threads: made and destroyed on one thread, before other threads are made: they inherit that the signals are
 // blocked. The token may be used from any thread.

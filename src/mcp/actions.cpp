@@ -39,8 +39,10 @@ Value with_action(const Value& input_schema, std::span<const std::string> action
 std::string take_action(Object& arguments, const Value& input_schema, std::span<const std::string> actions) {
     if (actions.empty()) return std::string(kUsual);
     const auto named = arguments.find(argument_of(input_schema));
-    if (named == arguments.end() || !named->value().is_string()) return std::string(kUsual);
-    std::string action(named->value().get_string());
+    if (named == arguments.end()) return std::string(kUsual);
+    // What is no string names no action that there is, and is refused as such.
+    std::string action =
+        named->value().is_string() ? std::string(named->value().get_string()) : json::write(named->value());
     arguments.erase(named);
     return action;
 }

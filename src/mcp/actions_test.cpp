@@ -31,9 +31,11 @@ struct WithActions : testing::Test {
     WithActions() {
         AdapterAction wipe = action("wipe", EffectClass::unsafe);
         wipe.scopes = ScopeSet({"admin"});
-        runtime.tools().add_or_throw(adapter_tool(
-            ToolDefinition("notes", "Notes", schema_of({"name"}, {{"name", Object{{"type", "string"}}}})),
-            {action("read", EffectClass::read), action("write", EffectClass::unsafe), wipe}));
+        runtime.tools().add_or_throw(
+            adapter_tool(ToolDefinition("notes", "Notes",
+                                        Object{{"properties", Object{{"name", Object{{"type", "string"}}}}},
+                                               {"required", Array{"name"}}}),
+                         {action("read", EffectClass::read), action("write", EffectClass::unsafe), wipe}));
     }
     static Value call(LineClient& client, std::int64_t id, Object arguments) {
         return client
@@ -50,6 +52,7 @@ TEST_F(WithActions, OneMoreArgumentSaysWhichIsMeant) {
     EXPECT_EQ(listed.at("properties").at("action").at("enum"), Value(Array{"read", "write"}))
         << "of those whose scopes were granted";
     EXPECT_EQ(listed.at("required"), Value(Array{"action", "name"}));
+    EXPECT_EQ(listed.at("type"), "object");
     EXPECT_EQ(call(client, 2, {{"action", "read"}, {"name", "a"}}).at("content").at(0).at("text"),
               R"(read {"name":"a"})");
     EXPECT_EQ(call(client, 3, {{"action", "write"}, {"name", "a"}}).at("content").at(0).at("text"),
@@ -82,6 +85,8 @@ TEST(Actions, AToolsOwnArgumentOfThatNameStaysItsOwn) {
     EXPECT_EQ(arguments, (Object{{"action", 1}}));
     EXPECT_EQ(take_action(arguments, own, actions), "call");
     EXPECT_EQ(take_action(arguments, own, {}), "call");
+    Object no_string{{"callgate_action", Array{"undo"}}};
+    EXPECT_EQ(take_action(no_string, own, actions), R"(["undo"])") << "which is refused as no action";
 }
 
 }  // namespace

@@ -114,6 +114,7 @@ void Conversation::go_on_as_task() {
 void Conversation::become_task() {
     if (task_ != Task::wanted || !on_record_ || exchange_ == nullptr || outcome_) return;
     if (core_->closed() || core_->tasks().full() || !core_->tasks().known_to(*exchange_)) return;
+    if (!approval_question_.expired()) return;  // its answer belongs to this way of asking
     task_ = Task::yes;
     for (const Open& one : open_) {
         task_names_.insert(one.name);

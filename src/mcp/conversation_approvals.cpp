@@ -88,8 +88,10 @@ void Conversation::answered(const Outcome& asked, std::optional<bool> allowed) {
         finish(asked);
         return;
     }
-    const auto voted = [self = shared_from_this(), asked](const Result<Approval>& vote) {
-        if (self->is_task()) return;
+    // What was no task when it was answered waits for nobody else's decision.
+    const auto voted = [self = shared_from_this(), asked,
+                        followed = is_task()](const Result<Approval>& vote) {
+        if (followed) return;
         if (vote && !self->cancelled_)
             self->resume();  // what was refused ends so
         else

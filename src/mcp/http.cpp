@@ -260,6 +260,7 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
         else
             visit.reply->send({200, visit.headers(kJson), std::move(text)});
     });
+    arrival.in_batch = true;
     for (ReadMessage& one : messages.all) {
         arrival.outlet = std::make_shared<BatchWay>(batch, id_of(one), session->side);
         if (auto* bad = std::get_if<BadMessage>(&one))
@@ -297,11 +298,14 @@ void HttpTransport::get(const Visit& visit) {
         return;
     }
     const auto lost_with = [&](const std::shared_ptr<EventStream>& stream) {
-        visit.reply->on_gone([core = core_, weak = std::weak_ptr(stream), reply = visit.reply.get()] {
-            core->at_home([weak, reply] {
-                if (const auto attached = weak.lock()) attached->lost(reply);
+        visit.reply->on_gone(
+            [core = core_, weak = std::weak_ptr(stream), reply = std::weak_ptr(visit.reply)] {
+                core->at_home([weak, reply] {
+                    const auto attached = weak.lock();
+                    const auto gone = reply.lock();
+                    if (attached && gone) attached->lost(gone.get());
+                });
             });
-        });
     };
     if (const auto last = visit.request->header_view("Last-Event-ID")) {
         const auto event = parse_event_id(*last);
@@ -312,14 +316,15 @@ void HttpTransport::get(const Visit& visit) {
         }
         visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
         stream->resume(event->event, visit.reply, std::move(place));
+        if (stream == session->side_stream)
+            session->side = std::make_shared<SideStream>(stream, shared_from_this());
         lost_with(stream);
         return;
     }
     visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
-    if (session->side_stream == nullptr || session->side_stream->finished()) {
+    if (session->side_stream == nullptr || session->side_stream->finished())
         session->side_stream = session->new_stream();
-        session->side = std::make_shared<SideStream>(session->side_stream, shared_from_this());
-    }
+    session->side = std::make_shared<SideStream>(session->side_stream, shared_from_this());
     session->side_stream->attach(visit.reply, std::move(place));
     lost_with(session->side_stream);
 }

@@ -45,7 +45,8 @@ void KeptConversations::drop_oldest() {
     const auto conversation = by_time_.front().conversation;
     by_call_.erase(by_call_.find(conversation->call_id()));
     by_time_.pop_front();
-    conversation->abandon();
+    // While a request of it is under way its client has come back.
+    if (conversation->waits_for_client()) conversation->abandon();
 }
 
 }  // namespace callgate::mcp

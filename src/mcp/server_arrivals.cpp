@@ -129,6 +129,10 @@ void ServerCore::take_modern(Message message, const Arrival& arrival) {
     exchange->outlet = arrival.outlet;
     exchange->headers = arrival.headers;
     if (!arrival.http) exchange->session = arrival.session;
+    if (arrival.in_batch) {
+        fail(exchange, {codes::kInvalidRequest, "This revision has no batches: a message comes alone."}, 400);
+        return;
+    }
 
     take_meta(*exchange);
     const SharedObject& meta = exchange->meta;

@@ -42,6 +42,7 @@ struct Arrival {
     std::shared_ptr<const RequestHeaders> headers;
     bool http = false;
     bool names_session = false;  ///< with no `session`: it has ended
+    bool in_batch = false;
 };
 
 /// Whether a call may go on without the request it began with.

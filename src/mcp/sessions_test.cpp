@@ -197,6 +197,42 @@ TEST_F(Rooms, ABatchHasSoManyMessagesAndItsAnswersAreSoLarge) {
     EXPECT_TRUE(lines.read().as_object().contains("error"));
 }
 
+TEST_F(Rooms, AStatelessRequestIsNoPartOfABatch) {
+    open();
+    HttpClient client(endpoint->port());
+    const std::string id = begin(client, "2025-03-26");
+    const Value listen =
+        rpc(1, "subscriptions/listen", modern({{"notifications", Object{{"toolsListChanged", true}}}}));
+    const auto answer = client.ask(Array{listen, rpc(2, "ping")}, {{"Mcp-Session-Id", id},
+                                                                   {"MCP-Protocol-Version", "2026-07-28"},
+                                                                   {"Mcp-Method", "subscriptions/listen"}});
+    ASSERT_EQ(answer.status, 200);
+    EXPECT_EQ(parsed(answer.body).at(0).at("error").at("code"), -32600);
+    LineClient lines(*server);
+    (void)lines.initialize("2025-03-26");
+    EXPECT_EQ(lines.ask(Array{listen, rpc(2, "ping")}).at(1).at("id"), 2);
+}
+
+TEST_F(Rooms, AClientThatListensElsewhereIsOfThatEndpoint) {
+    open();
+    const auto other = must(HttpEndpoint::open(*server));
+    HttpClient here(endpoint->port());
+    const std::string id = begin(here);
+    EXPECT_EQ(here.ask(Object{{"jsonrpc", "2.0"}, {"method", "notifications/initialized"}},
+                       {{"Mcp-Session-Id", id}})
+                  .status,
+              202);
+    here.send("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, "");
+    EXPECT_EQ(here.socket().read_head().status, 200);
+    HttpClient there(other->port());
+    there.send("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, "");
+    EXPECT_EQ(there.socket().read_head().status, 200);
+    EXPECT_EQ(here.read_event(), Value()) << "a session has one stream of its own at a time";
+    EXPECT_EQ(endpoint->drain(std::chrono::seconds(60)), 0u);
+    runtime.tools().add_or_throw(tool("new", "", [] { return 1; }).read_only());
+    EXPECT_EQ(there.read_event().at("method"), "notifications/tools/list_changed");
+}
+
 TEST_F(Rooms, AnEndpointThatDrainsLeavesTheOthersAlone) {
     open();
     const auto other = must(HttpEndpoint::open(*server));

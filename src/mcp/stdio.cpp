@@ -157,7 +157,7 @@ void StdioConnection::take_line(const wire::LineReader::Line& line) {
         return;
     }
     if (!read.batch) {
-        take_one(read.all.front(), outlet);
+        take_one(read.all.front(), outlet, false);
         return;
     }
     if (read.all.size() > most) {
@@ -170,12 +170,13 @@ void StdioConnection::take_line(const wire::LineReader::Line& line) {
         if (!text.empty()) outlet->message(std::move(text));
     });
     for (ReadMessage& one : read.all) {
-        take_one(one, std::make_shared<BatchWay>(batch, id_of(one), outlet));
+        take_one(one, std::make_shared<BatchWay>(batch, id_of(one), outlet), true);
     }
 }
 
-void StdioConnection::take_one(ReadMessage& read, const std::shared_ptr<Outlet>& outlet) {
-    const Arrival arrival{outlet, session_, nullptr, false};
+void StdioConnection::take_one(ReadMessage& read, const std::shared_ptr<Outlet>& outlet, bool in_batch) {
+    Arrival arrival{outlet, session_, nullptr, false};
+    arrival.in_batch = in_batch;
     if (auto* bad = std::get_if<BadMessage>(&read))
         core_->refuse(*bad, arrival);
     else

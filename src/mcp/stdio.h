@@ -37,7 +37,7 @@ private:
     void wait_to_read();
     void read_some();
     void take_line(const wire::LineReader::Line& line);
-    void take_one(ReadMessage& read, const std::shared_ptr<Outlet>& outlet);
+    void take_one(ReadMessage& read, const std::shared_ptr<Outlet>& outlet, bool in_batch);
     void write_some();
     void wait_to_write();
     void input_ended();

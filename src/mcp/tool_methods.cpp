@@ -76,9 +76,9 @@ void ServerCore::list_tools(const std::shared_ptr<Exchange>& exchange) {
     for (std::size_t i = *from; i < next; ++i) {
         const ListedTool& listed = (*visible)[i];
         items.push_back(exchange->codec->tool(listed));
-        if (!listed.actions.empty())
-            items.back().get_object()["inputSchema"] =
-                with_action(listed.definition->input_schema, granted_actions(listed));
+        if (listed.actions.empty()) continue;
+        Value& schema = items.back().get_object()["inputSchema"];
+        schema = with_action(schema, granted_actions(listed));
     }
     respond_page(exchange, "tools", std::move(items), next, visible->size());
 }

@@ -160,9 +160,10 @@ void HttpAcceptor::start_on(const HttpShard& shard) {
 void HttpAcceptor::close_on(const HttpShard& shard) {
     if (&shard != shards_.front().get() || std::exchange(closed_, true)) return;
     boost::system::error_code ignored;
+    // While it is served nobody replaces it.
+    if (unix_file_ && file_at(unix_path_) == unix_file_) (void)::unlink(unix_path_.c_str());
     socket_.close(ignored);
     timer_.cancel();
-    if (unix_file_ && file_at(unix_path_) == unix_file_) (void)::unlink(unix_path_.c_str());
 }
 
 void HttpAcceptor::wait() {
