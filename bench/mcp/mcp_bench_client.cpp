@@ -1,11 +1,13 @@
-// A client that starts a server as its child and calls its tool `echo`, one call after the other.
+// A client that starts a server as its child and calls its tool `echo`.
 //
-//   mcp_bench_client calls WARM_UP CALLS COMMAND...
-//   mcp_bench_client pipe WARM_UP CALLS REQUEST_BYTES REPLY_BYTES
+//   mcp_bench_client calls WARM_UP CALLS IN_FLIGHT COMMAND...
+//   mcp_bench_client pipe WARM_UP CALLS IN_FLIGHT REQUEST_BYTES REPLY_BYTES
 //
-// `pipe` does the same reads and writes, of lines of these sizes, with a child that does nothing else. Prints
-// the median and the 99th percentile in microseconds, calls per second, and how long a request's line and its
-// answer's are.
+// IN_FLIGHT requests are under way at a time: 1 is one call after the other, and of more each answer that has
+// come is followed by a request, those that came together by as many at once. `pipe` does the same reads and
+// writes, of lines of these sizes, with a child that does nothing else. Prints the median and the 99th
+// percentile in microseconds (of a call, or with more in flight of a round), calls per second, and how long a
+// request's line and its answer's are.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -53,6 +55,8 @@ public:
             if (put > 0) line.remove_prefix(static_cast<std::size_t>(put));
         }
     }
+    /// Whether read() has a line without waiting for one.
+    bool has_line() const { return held_.find('\n', last_) != std::string::npos; }
     /// With its line end; "" at the end. Valid until the next.
     std::string_view read() {
         const std::size_t before = std::exchange(last_, 0);
@@ -110,28 +114,47 @@ private:
     pid_t id_ = -1;
 };
 
-struct Exchange {
-    std::size_t request_bytes = 0;
-    std::size_t reply_bytes = 0;
+struct Lengths {
+    std::size_t request = 0;
+    std::size_t reply = 0;
 };
 
-void measure(std::size_t warm_up, std::size_t calls, const std::function<Exchange(std::size_t)>& call) {
-    Exchange last;
-    for (std::size_t i = 0; i < warm_up; ++i) last = call(i);
+// `requests(first, count)` gives so many lines; `judge` looks at each answer.
+void measure(Lines& lines, std::size_t warm_up, std::size_t calls, std::size_t in_flight,
+             const std::function<std::string(std::size_t, std::size_t)>& requests,
+             const std::function<void(std::string_view)>& judge) {
+    const std::size_t all = warm_up + calls;
+    Lengths last{requests(0, 1).size(), 0};
     std::vector<double> us;
     us.reserve(calls);
-    const auto begin = Clock::now();
+    std::size_t sent = std::min(in_flight, all);
+    lines.write(requests(0, sent));
+    auto begin = Clock::now();
     auto before = begin;
-    for (std::size_t i = 0; i < calls; ++i) {
-        last = call(warm_up + i);
+    for (std::size_t answered = 0; answered < all;) {
+        std::size_t came = 0;
+        do {
+            const std::string_view answer = lines.read();
+            judge(answer);
+            last.reply = answer.size();
+            ++came;
+        } while (lines.has_line());
+        const bool warm = answered >= warm_up;
+        answered += came;
         const auto now = Clock::now();
-        us.push_back(std::chrono::duration<double, std::micro>(now - before).count());
+        if (warm)
+            us.push_back(std::chrono::duration<double, std::micro>(now - before).count());
+        else
+            begin = now;
         before = now;
+        const std::size_t next = std::min(came, all - sent);
+        if (next > 0) lines.write(requests(sent, next));
+        sent += next;
     }
     const double seconds = std::chrono::duration<double>(before - begin).count();
     std::sort(us.begin(), us.end());
-    std::printf("%.3f %.3f %.1f %zu %zu\n", us[calls / 2], us[calls * 99 / 100],
-                static_cast<double>(calls) / seconds, last.request_bytes, last.reply_bytes);
+    std::printf("%.3f %.3f %.1f %zu %zu\n", us[us.size() / 2], us[us.size() * 99 / 100],
+                static_cast<double>(calls) / seconds, last.request, last.reply);
 }
 
 // Ids of as many digits each, so that all lines are of one length.
@@ -141,36 +164,51 @@ std::string request(std::size_t number) {
            "\n";
 }
 
-void measure_calls(std::size_t warm_up, std::size_t calls, std::vector<char*> command) {
+std::string many_requests(std::size_t first, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += request(first + i);
+    return text;
+}
+
+void measure_calls(std::size_t warm_up, std::size_t calls, std::size_t in_flight,
+                   std::vector<char*> command) {
     command.push_back(nullptr);
     const Child server([&] { ::execvp(command[0], command.data()); });
     Lines lines = server.lines();
     lines.write(std::string(kInitialize) + "\n");
     if (lines.read().find(R"("protocolVersion")") == std::string_view::npos) fail("initialize was refused");
     lines.write(std::string(kInitialized) + "\n");
-    measure(warm_up, calls, [&](std::size_t number) {
-        const std::string text = request(number);
-        lines.write(text);
-        const std::string_view answer = lines.read();
+    measure(lines, warm_up, calls, in_flight, many_requests, [](std::string_view answer) {
         if (answer.find(R"("text":"hello world")") == std::string_view::npos) fail("an answer is not one");
-        return Exchange{text.size(), answer.size()};
     });
 }
 
-void measure_pipe(std::size_t warm_up, std::size_t calls, std::size_t request_bytes,
+void measure_pipe(std::size_t warm_up, std::size_t calls, std::size_t in_flight, std::size_t request_bytes,
                   std::size_t reply_bytes) {
     const std::string text = std::string(request_bytes - 1, 'q') + "\n";
     const std::string reply = std::string(reply_bytes - 1, 'r') + "\n";
     const Child server([&] {
         Lines lines(STDIN_FILENO, STDOUT_FILENO);
-        while (!lines.read().empty()) lines.write(reply);
-        std::_Exit(0);
+        for (;;) {
+            std::string replies;
+            do {
+                if (lines.read().empty()) std::_Exit(0);
+                replies += reply;
+            } while (lines.has_line());
+            lines.write(replies);
+        }
     });
     Lines lines = server.lines();
-    measure(warm_up, calls, [&](std::size_t) {
-        lines.write(text);
-        return Exchange{text.size(), lines.read().size()};
-    });
+    measure(
+        lines, warm_up, calls, in_flight,
+        [&text](std::size_t /*first*/, std::size_t count) {
+            std::string all;
+            for (std::size_t i = 0; i < count; ++i) all += text;
+            return all;
+        },
+        [](std::string_view answer) {
+            if (answer.empty()) fail("the other side has gone");
+        });
 }
 
 std::size_t number(std::string_view text) {
@@ -187,14 +225,16 @@ int main(int count, char** all) {
     const std::span<char*> words(all, static_cast<std::size_t>(count));
     const std::string_view what = count > 1 ? words[1] : "";
     (void)std::signal(SIGPIPE, SIG_IGN);
-    if (what == "calls" && count > 4) {
-        measure_calls(number(words[2]), number(words[3]), {words.begin() + 4, words.end()});
-    } else if (what == "pipe" && count == 6) {
-        measure_pipe(number(words[2]), number(words[3]), number(words[4]), number(words[5]));
+    if (what == "calls" && count > 5) {
+        measure_calls(number(words[2]), number(words[3]), number(words[4]), {words.begin() + 5, words.end()});
+    } else if (what == "pipe" && count == 7) {
+        measure_pipe(number(words[2]), number(words[3]), number(words[4]), number(words[5]),
+                     number(words[6]));
     } else {
-        (void)std::fprintf(stderr,
-                           "usage: mcp_bench_client calls WARM_UP CALLS COMMAND...\n"
-                           "       mcp_bench_client pipe WARM_UP CALLS REQUEST_BYTES REPLY_BYTES\n");
+        (void)std::fprintf(
+            stderr,
+            "usage: mcp_bench_client calls WARM_UP CALLS IN_FLIGHT COMMAND...\n"
+            "       mcp_bench_client pipe WARM_UP CALLS IN_FLIGHT REQUEST_BYTES REPLY_BYTES\n");
         return 2;
     }
     return 0;

@@ -2,7 +2,7 @@
 """run.py SERVER CLIENT [--rounds N] [--seconds S]: the MCP server beside its peers and its limits, in one run.
 
 Standard input and output: CLIENT (mcp_bench_client) calls SERVER (mcp_bench_server), a child that only reads and writes lines
-of the same length, and the TypeScript SDK 1. HTTP: wrk with one thread and 64 connections, S (3) seconds a time, against
+of the same length, and the TypeScript SDK 1, one call after the other and with 64 in flight. HTTP: wrk with one thread and 64 connections, S (3) seconds a time, against
 SERVER in three ways, nginx with a fixed answer of the same size, and the SDKs 1 and 2.
 
 What is measured takes turns, N (5) rounds of them; a figure is the median of its rounds, a ratio the median of the rounds'
@@ -30,6 +30,7 @@ SCRATCH = ROOT / "build/bench/mcp-bench"
 PEERS = ROOT / "build/mcp-peers"
 CONNECTIONS = 64
 WARM_UP, CALLS = 3_000, 10_000  # over standard input and output
+IN_FLIGHT = 64  # there as well, in a second table
 TICKS = os.sysconf("SC_CLK_TCK")
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -241,17 +242,17 @@ def run_client(client, *words):
     return rate, p50, p99, int(asked), int(told)
 
 
-def measure_stdio(arguments, peers):
+def measure_stdio(arguments, peers, in_flight):
     rows = {"ours": Row("Callgate"), "pipe": Row("pipe: a child that only reads and writes")}
     if peers:
         rows["sdk1"] = Row("TypeScript SDK 1.32.2")
     for round in range(1, arguments.rounds + 1):
         print(f"\rstandard input and output, round {round} of {arguments.rounds}", end="", file=sys.stderr, flush=True)
-        *ours, asked, told = run_client(arguments.client, "calls", WARM_UP, CALLS, arguments.server, "stdio")
+        *ours, asked, told = run_client(arguments.client, "calls", WARM_UP, CALLS, in_flight, arguments.server, "stdio")
         rows["ours"].add(*ours)
-        rows["pipe"].add(*run_client(arguments.client, "pipe", WARM_UP, CALLS, asked, told)[:3])
+        rows["pipe"].add(*run_client(arguments.client, "pipe", WARM_UP, CALLS, in_flight, asked, told)[:3])
         if peers:
-            sdk1 = run_client(arguments.client, "calls", WARM_UP, CALLS, peers, HERE / "sdk1.mjs", "stdio")
+            sdk1 = run_client(arguments.client, "calls", WARM_UP, CALLS, in_flight, peers, HERE / "sdk1.mjs", "stdio")
             rows["sdk1"].add(*sdk1[:3])
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
     return rows
@@ -313,7 +314,8 @@ def measure(arguments, stack):
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir(parents=True)
     load = os.getloadavg()[0]
-    stdio = measure_stdio(arguments, peers)
+    stdio = measure_stdio(arguments, peers, 1)
+    many = measure_stdio(arguments, peers, IN_FLIGHT)
     web, rss = {}, "-"
     if wrk:
         web = start_http(stack, arguments, peers, missing)
@@ -323,6 +325,7 @@ def measure(arguments, stack):
     print(f"one call of echo(\"hello world\"); {os.cpu_count()} processors, load average {load:.1f} before and "
           f"{os.getloadavg()[0]:.1f} after; {arguments.rounds} rounds")
     show("standard input and output, one call after the other", stdio)
+    show(f"standard input and output, {IN_FLIGHT} in flight (p50 and p99 of a round of answers)", many)
     if web:
         show(f"HTTP, wrk with one thread and {CONNECTIONS} connections, {arguments.seconds} s a round (it and the server "
              "share the processors)", web)
@@ -336,9 +339,13 @@ def measure(arguments, stack):
     results = {
         "stdio_p50_vs_pipe": f"{ratio(stdio['ours'].p50, stdio['pipe'].p50):.2f}",
         "stdio_vs_sdk1": figure(stdio, "ours", "sdk1", 1),
+        f"stdio_c{IN_FLIGHT}_vs_pipe": figure(many, "ours", "pipe", 2),
+        f"stdio_c{IN_FLIGHT}_vs_sdk1": figure(many, "ours", "sdk1", 1),
+        "pipe_vs_sdk1": figure(stdio, "pipe", "sdk1", 1),
         "http_c64_vs_nginx": figure(web, "ours", "nginx", 2),
         "http_vs_sdk1": figure(web, "ours", "sdk1", 1),
         "http_vs_sdk2": figure(web, "ours", "sdk2", 1),
+        "nginx_vs_sdk2": figure(web, "nginx", "sdk2", 1) if "nginx" in web else "-",
         "cpu_us_per_req": f"{statistics.median(web['ours'].cpu):.1f}" if web else "-",
         "rss_mb": rss,
     }
