@@ -251,7 +251,7 @@ private:
 /// returns the exit code: 0, or 1 where they could not be read or written (said on standard error).
 int serve_stdio(Server& server);
 /// The same for two descriptors, which stay the caller's; until `stop`, too.
-int serve_stdio(Server& server, int in, int out, std::stop_token stop = {});
+int serve_stdio(Server& server, int in, int out, const std::stop_token& stop = {});
 /// One line for a program that is a server: its tools, for whoever started it.
 int serve(Runtime& runtime, ServerOptions options = {});
 

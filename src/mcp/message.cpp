@@ -85,21 +85,21 @@ ReadMessages read_messages(std::string_view text, const json::ParseLimits& limit
     ReadMessages read;
     auto value = json::parse(text, limits);
     if (!value) {
-        read.all.push_back(
+        read.all.emplace_back(
             BadMessage{nullptr, Fault(codes::kParse, value.error().message, value.error().details)});
         return read;
     }
     if (!value->is_array()) {
-        read.all.push_back(read_one(*value));
+        read.all.emplace_back(read_one(*value));
         return read;
     }
     read.batch = true;
     for (Value& one : value->get_array()) {
-        read.all.push_back(read_one(one));
+        read.all.emplace_back(read_one(one));
     }
     if (read.all.empty()) {
         read.batch = false;  // it is answered as one message that is none
-        read.all.push_back(bad(nullptr, "A batch has at least one message."));
+        read.all.emplace_back(bad(nullptr, "A batch has at least one message."));
     }
     return read;
 }

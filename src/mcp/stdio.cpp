@@ -97,8 +97,8 @@ void StdioConnection::begin() {
     session_->side = std::make_shared<Way>(shared_from_this());
     boost::system::error_code failed;
     // A regular file cannot be waited for: it is always ready.
-    readable_.assign(::fcntl(in_.get(), F_DUPFD_CLOEXEC, 3), failed);
-    if (!failed) writable_.assign(::fcntl(out_.get(), F_DUPFD_CLOEXEC, 3), failed);
+    (void)readable_.assign(::fcntl(in_.get(), F_DUPFD_CLOEXEC, 3), failed);
+    if (!failed) (void)writable_.assign(::fcntl(out_.get(), F_DUPFD_CLOEXEC, 3), failed);
     if (failed) {
         end(fmt::format("standard input and output cannot be used: {}", failed.message()));
         return;
@@ -257,8 +257,8 @@ void StdioConnection::end(std::string trouble) {
     if (over_) return;
     over_ = true;
     boost::system::error_code ignored;
-    readable_.close(ignored);
-    writable_.close(ignored);
+    (void)readable_.close(ignored);
+    (void)writable_.close(ignored);
     // In this order: both may be the same.
     if (out_flags_ >= 0) (void)::fcntl(out_.get(), F_SETFL, out_flags_);
     if (in_flags_ >= 0) (void)::fcntl(in_.get(), F_SETFL, in_flags_);
@@ -268,7 +268,7 @@ void StdioConnection::end(std::string trouble) {
     ended(std::move(trouble));
 }
 
-int serve_stdio(Server& server, int in, int out, std::stop_token stop) {
+int serve_stdio(Server& server, int in, int out, const std::stop_token& stop) {
     const auto& core = server.parts().core;
     os::Fd from = own_descriptor(in, O_RDONLY);
     os::Fd to = own_descriptor(out, O_WRONLY);

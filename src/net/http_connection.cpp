@@ -33,7 +33,7 @@ HttpConnection::~HttpConnection() {
 
 bool HttpConnection::start(os::Fd socket) {
     boost::system::error_code error;
-    socket_.assign(socket.get(), error);
+    (void)socket_.assign(socket.get(), error);
     if (error) {
         close();
         return false;
@@ -56,7 +56,7 @@ void HttpConnection::close() {
     HttpConnectionHook::unlink();
     shard_->set_deadline(*this, HttpDeadline::none);
     boost::system::error_code ignored;
-    socket_.close(ignored);
+    (void)socket_.close(ignored);
     out_.clear();
     std::string().swap(ahead_);
     reader_ = HttpRequestReader(shard_->limits());

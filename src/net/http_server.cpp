@@ -47,7 +47,7 @@ public:
 private:
     // Waits until it has run on all of them, or will not, because the loop has gone.
     template <class Work>
-    void on_every_thread(Work work) {
+    void on_every_thread(const Work& work) {
         std::latch all(static_cast<std::ptrdiff_t>(shards_.size()));
         for (const auto& shard : shards_) {
             std::shared_ptr<void> ran(nullptr, [&all](void*) { all.count_down(); });

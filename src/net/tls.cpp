@@ -110,7 +110,7 @@ void set_rules(SSL_CTX* context) {
 Result<std::shared_ptr<const TlsContext>> TlsContext::open(const std::string& certificate_file,
                                                            const std::string& key_file) {
     ERR_clear_error();
-    const std::shared_ptr<TlsContext> made(new TlsContext(SSL_CTX_new(TLS_server_method()), new_method()));
+    std::shared_ptr<TlsContext> made(new TlsContext(SSL_CTX_new(TLS_server_method()), new_method()));
     SSL_CTX* context = made->context_;
     if (context == nullptr || made->method_ == nullptr)
         return fail(ErrorCode::internal, "Cannot begin TLS: " + last_reason() + ".");
