@@ -22,7 +22,8 @@ namespace callgate::net {
 // A key, and a certificate that it has signed itself.
 inline HttpTls make_certificate(const os::ScratchDir& directory, const std::string& name) {
     HttpTls files{directory.file(name + ".crt"), directory.file(name + ".key")};
-    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+        EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"), EVP_PKEY_free);
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
     X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
