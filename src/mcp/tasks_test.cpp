@@ -179,17 +179,7 @@ TEST_F(TaskTest, IsKnownAfterARestart) {
     const os::ScratchDir directory;
     RuntimeOptions options;
     options.ledger_dir = directory.path() + "/ledger";
-    Value id;
-    {
-        const auto gate = std::make_shared<Gate>();
-        gate->open();
-        Runtime runtime(options);
-        runtime.tools().add_or_throw(slow(gate));
-        Server server(runtime);
-        LineClient client(server);
-        id = call(client, "slow").at("result").at("taskId");
-        EXPECT_EQ(end_of(client, id).at("status"), "completed");
-    }
+    const Value id = completed_before_a_restart(options);
     Runtime runtime(options);
     Server server(runtime);
     LineClient client(server);
@@ -213,17 +203,7 @@ TEST_F(TaskTest, WhatBecameOfOneIsNotSaidWhereTheRecordCannotBeRead) {
     const os::ScratchDir directory;
     RuntimeOptions options;
     options.ledger_dir = directory.path() + "/ledger";
-    Value id;
-    {
-        const auto gate = std::make_shared<Gate>();
-        gate->open();
-        Runtime runtime(options);
-        runtime.tools().add_or_throw(slow(gate));
-        Server server(runtime);
-        LineClient client(server);
-        id = call(client, "slow").at("result").at("taskId");
-        EXPECT_EQ(end_of(client, id).at("status"), "completed");
-    }
+    const Value id = completed_before_a_restart(options);
     Runtime runtime(options);
     Server server(runtime);
     LineClient client(server);

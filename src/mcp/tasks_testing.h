@@ -73,6 +73,18 @@ protected:
             if (status != "working" && status != "input_required") return task;
         }
     }
+    /// The id of one whose runtime has gone since.
+    static Value completed_before_a_restart(const RuntimeOptions& options) {
+        const auto gate = std::make_shared<Gate>();
+        gate->open();
+        Runtime runtime(options);
+        runtime.tools().add_or_throw(slow(gate));
+        Server server(runtime);
+        LineClient client(server);
+        const Value id = call(client, "slow").at("result").at("taskId");
+        EXPECT_EQ(end_of(client, id).at("status"), "completed");
+        return id;
+    }
 };
 
 }  // namespace callgate::mcp
