@@ -7,7 +7,7 @@
 // it, and after another grace by SIGKILL, again and again, until the kernel says that no child is left.
 //
 // Linked statically and without the C++ library's run time; takes no memory while it runs.
-// docs/formats/launch.md is what it is told and what it says.
+// docs/formats/launch.md says what it reads and what it answers.
 //
 // Threads: one.
 #include <algorithm>
