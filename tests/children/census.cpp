@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
+
+#include "os/fd.h"
 
 namespace callgate::children {
 namespace {
@@ -23,9 +26,13 @@ std::size_t count_processes(Judge judge) {
     return count;
 }
 
+// Not a stream: it throws where a process ends between opening and reading.
 std::string text_of(const fs::path& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
+    const os::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text(16'384, '\0');
+    const ssize_t got = ::read(fd.get(), text.data(), text.size());
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ std::string try_to_approve(const char* path, const std::string& request) {
     std::strncpy(name.sun_path, path, sizeof name.sun_path - 1);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) return "no connection";
     static_cast<void>(::send(fd, request.data(), request.size(), MSG_NOSIGNAL));
+    ::shutdown(fd, SHUT_WR);
     std::string answer;
     std::array<char, 4096> block;
     for (;;) {
