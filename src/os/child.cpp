@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <limits>
@@ -147,10 +148,13 @@ Error no_launch(const ChildSpec& spec, const std::string& program, int problem) 
     return launch_error(spec.argv.front(), problem);
 }
 
-void reap_launcher(pid_t pid, siginfo_t& info) noexcept {
+// Whether it was killed. Does not wait: it has ended, or is about to.
+bool reap_launcher(pid_t pid) noexcept {
+    siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0) {
-        if (errno != EINTR) return;  // this process ignores SIGCHLD, or somebody else has reaped it
+        if (errno != EINTR) return false;  // this process ignores SIGCHLD, or somebody else has reaped it
     }
+    return info.si_code != CLD_EXITED;
 }
 
 }  // namespace
@@ -174,12 +178,19 @@ public:
         const base::MutexLock lock(mutex_);
         std::erase_if(all_, [&](const One& one) {
             if (!has_ended(one.channel, until)) return false;
-            siginfo_t info{};
-            reap_launcher(one.launcher, info);
+            reap(one.launcher);
             return true;
         });
         return all_.size();
     }
+
+    /// Whether this launcher was killed.
+    bool reap(pid_t launcher) noexcept {
+        const bool was_killed = reap_launcher(launcher);
+        if (was_killed) killed_.fetch_add(1);
+        return was_killed;
+    }
+    std::uint64_t killed() const noexcept { return killed_.load(); }
 
     std::chrono::milliseconds longest_graces() {
         const base::MutexLock lock(mutex_);
@@ -203,6 +214,7 @@ private:
         }
     }
 
+    std::atomic<std::uint64_t> killed_{0};
     base::Mutex mutex_;
     std::vector<One> all_ CALLGATE_GUARDED_BY(mutex_);
 };
@@ -269,10 +281,8 @@ private:
 
     // It has ended, or is about to: it never closes the channel itself.
     void take_end() {
-        siginfo_t info{};
-        reap_launcher(launcher_, info);
+        state_.launcher_killed = ending_->reap(launcher_);
         state_.stage = ChildStage::gone;
-        state_.launcher_killed = info.si_pid == launcher_ && info.si_code != CLD_EXITED;
         if (pid_ == 0 && !state_.refused)
             state_.refused =
                 Error(ErrorCode::transport,
@@ -333,6 +343,10 @@ RealChildLauncher::~RealChildLauncher() {
 
 std::size_t RealChildLauncher::ending() {
     return ending_->reap(std::chrono::steady_clock::time_point::min());
+}
+
+std::uint64_t RealChildLauncher::launchers_killed() const {
+    return ending_->killed();
 }
 
 Result<std::unique_ptr<Child>> RealChildLauncher::launch(const ChildSpec& spec) {

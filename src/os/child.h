@@ -10,9 +10,11 @@
 // - All descriptors here do not block, and are for an event loop. What is not read fills the child's pipes
 //   and no memory of ours, and the child waits; what it does not read it lets us wait for.
 // - Whether the command could be started comes like its end, as a change of its state: starting one does not
-// wait for its disk. What a child can do about it: as the same user it can kill its launcher. Then what is
-// left below is ended by a program that is a subreaper itself (subreaper.h); a library's host that is none is
-// left with it.
+//   wait for its disk.
+//
+// What a child can do about it, as the same user: kill its launcher. Then what is left below is ended by a
+// program that is a subreaper itself (subreaper.h); a library's host that is none is left with it. Or stop
+// its launcher and then kill us: end() wakes one that is stopped, but nobody is left to.
 //
 // Threads: a launcher may be used from any thread; a Child belongs to one thread at a time.
 #pragma once
@@ -113,6 +115,9 @@ public:
 
     /// How many that were released have not ended yet.
     std::size_t ending();
+    /// How many launchers, of children that were released as well, have been killed by now. Where this grows
+    /// in a program that is a subreaper, end_left_behind() has something to do.
+    std::uint64_t launchers_killed() const;
 
     static constexpr std::chrono::milliseconds kSlack{5'000};
 

@@ -190,6 +190,7 @@ TEST(Child, ThatKilledItsLauncherIsReported) {
     Started child("echo $$; kill -9 $PPID; exec sleep 1000");
     const pid_t command = pid_in(child.line());
     EXPECT_TRUE(child.gone().launcher_killed);
+    EXPECT_EQ(child.launcher.launchers_killed(), 1u);
     ::kill(command, SIGKILL);
 }
 

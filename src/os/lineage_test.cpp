@@ -1,11 +1,15 @@
 #include "os/lineage.h"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,6 +184,61 @@ TEST(Lineage, AProcessTableKeepsWhatIsBelow) {
     ASSERT_EQ(below, 1u);
     EXPECT_EQ(room[0].pid, child.pid());
     EXPECT_EQ(room[0].parent, ::getpid());
+}
+
+TEST(Lineage, AProcessCannotLieAboutItsParentByItsName) {
+    const Listening ready;
+    const Forked child([&] {
+        ::prctl(PR_SET_NAME, ") S 1 1 1");
+        connect_unix(ready.path).value().release();
+    });
+    ready.accept();
+    ProcessEntry entry;
+    ASSERT_TRUE(read_process(child.pid(), entry));
+    EXPECT_EQ(entry.parent, ::getpid());
+    EXPECT_EQ(entry.started, process_id(child.pid())->started);
+    EXPECT_GE(entry.started, self().started);
+}
+
+// What a process with this input, below a shell that has it as well, takes for its client.
+pid_t client_seen_with(int input) {
+    std::array<int, 2> told{};
+    if (::pipe2(told.data(), O_CLOEXEC) != 0) return -1;
+    const Fd reads(told[0]);
+    Fd writes(told[1]);
+    const pid_t shell = ::fork();
+    if (shell == 0) {
+        ::dup2(input, 0);
+        const pid_t inner = ::fork();
+        if (inner == 0) {
+            const auto client = client_of_stdio();
+            const pid_t pid = client ? client->pid : 0;
+            static_cast<void>(::write(writes.get(), &pid, sizeof pid));
+            ::_exit(0);
+        }
+        ::waitpid(inner, nullptr, 0);
+        ::_exit(0);
+    }
+    pid_t seen = -1;
+    if (::read(reads.get(), &seen, sizeof seen) != static_cast<ssize_t>(sizeof seen)) seen = -1;
+    writes.reset();
+    ::waitpid(shell, nullptr, 0);
+    return seen;
+}
+
+TEST(Lineage, TheClientIsWhoDoesNotHaveOurInputItself) {
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const Fd theirs(pair[0]);
+    const Fd ours(pair[1]);
+    EXPECT_EQ(client_seen_with(theirs.get()), ::getpid());
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+    const Fd reads(pipe[0]);
+    const Fd writes(pipe[1]);
+    EXPECT_EQ(client_seen_with(reads.get()), ::getpid());
+    const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(client_seen_with(null.get()), 0) << "nobody is at the other end";
 }
 
 TEST(Lineage, AnEarlierProcessOfTheNumberIsNotSignalled) {

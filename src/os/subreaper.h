@@ -2,8 +2,8 @@
 // is ended.
 //
 // To be a subreaper changes what a whole program's children are: orphans of all of them come to it, and it
-// has to reap them. So the `callgate` program is one, and the library's hosts are only if they choose to be.
-// What did not come from a launcher (descent.h) is left alone.
+// has to reap them. So a program chooses to be one, and nothing in the library does. What did not come from a
+// launcher (descent.h) is left alone.
 //
 // Threads: all functions may be called from any thread, each by one at a time.
 #pragma once

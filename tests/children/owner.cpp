@@ -129,17 +129,14 @@ private:
         os::ErrorLines errors(clock_, [](std::string_view) {});
         read_errors(child, errors);
         child.end();
-        bool killed = false;
         if (waits) {
-            const auto ended = gone(child);
-            if (!ended) note_stuck(kind.name, "does not end");
-            killed = ended && ended->launcher_killed;
+            if (!gone(child)) note_stuck(kind.name, "does not end");
         } else {
             started->reset();  // as a program does that has no time
             while (launcher_->ending() > 0) ::poll(nullptr, 0, 2);
-            killed = true;  // nobody has said
         }
-        if (killed) {
+        // By whichever of the lanes' children.
+        if (launcher_->launchers_killed() > 0) {
             if (!alone) alone.lock();
             os::end_left_behind(10s);
         }
