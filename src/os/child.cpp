@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <limits>
 
 #include <fcntl.h>
@@ -169,23 +170,30 @@ public:
     };
 
     void add(One one) {
+        ++left_;
         const base::MutexLock lock(mutex_);
         all_.push_back(std::move(one));
     }
 
     /// Reaps those that have ended, and waits for others until the time is up; how many are left.
     std::size_t reap(std::chrono::steady_clock::time_point until) {
-        const base::MutexLock lock(mutex_);
-        std::erase_if(all_, [&](const One& one) {
+        std::vector<One> looked_at;
+        {
+            const base::MutexLock lock(mutex_);
+            looked_at.swap(all_);
+        }
+        left_ -= std::erase_if(looked_at, [&](const One& one) {
             if (!has_ended(one.channel, until)) return false;
-            reap(one.launcher);
+            reap_one(one.launcher);
             return true;
         });
-        return all_.size();
+        const base::MutexLock lock(mutex_);
+        std::ranges::move(looked_at, std::back_inserter(all_));
+        return left_.load();
     }
 
     /// Whether this launcher was killed.
-    bool reap(pid_t launcher) noexcept {
+    bool reap_one(pid_t launcher) noexcept {
         const bool was_killed = reap_launcher(launcher);
         if (was_killed) killed_.fetch_add(1);
         return was_killed;
@@ -215,6 +223,7 @@ private:
     }
 
     std::atomic<std::uint64_t> killed_{0};
+    std::atomic<std::size_t> left_{0};  // those that another thread looks at as well
     base::Mutex mutex_;
     std::vector<One> all_ CALLGATE_GUARDED_BY(mutex_);
 };
@@ -281,7 +290,7 @@ private:
 
     // It has ended, or is about to: it never closes the channel itself.
     void take_end() {
-        state_.launcher_killed = ending_->reap(launcher_);
+        state_.launcher_killed = ending_->reap_one(launcher_);
         state_.stage = ChildStage::gone;
         if (pid_ == 0 && !state_.refused)
             state_.refused =
@@ -304,15 +313,16 @@ Result<std::size_t> Child::send(std::string_view text) {
     std::size_t sent = 0;
     while (sent < text.size()) {
         const ssize_t taken = ::send(input.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-        if (taken > 0) {
+        if (taken >= 0) {
             sent += static_cast<std::size_t>(taken);
-        } else if (errno == EAGAIN) {
-            break;
-        } else if (errno != EINTR) {
-            return fail(ErrorCode::transport,
-                        fmt::format("The command no longer reads its input: {}.", errno_text(errno)),
-                        {{"reason", "child_gone"}, {"errno", errno}});
+            continue;
         }
+        const int problem = errno;
+        if (problem == EAGAIN) break;
+        if (problem == EINTR) continue;
+        return fail(ErrorCode::transport,
+                    fmt::format("The command no longer reads its input: {}.", errno_text(problem)),
+                    {{"reason", "child_gone"}, {"errno", problem}});
     }
     return sent;
 }
@@ -324,7 +334,7 @@ Result<std::string> find_launcher(const std::string& named) {
     const std::string_view path(program.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     const std::string directory(path.substr(0, std::min(path.rfind('/'), path.size())));
     for (const std::string_view place : {"", "/../libexec"}) {
-        const std::string candidate = fmt::format("{}{}/{}", directory, place, kLauncherName);
+        std::string candidate = fmt::format("{}{}/{}", directory, place, kLauncherName);
         if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     }
     return fail(ErrorCode::transport,
@@ -361,7 +371,7 @@ Result<std::unique_ptr<Child>> RealChildLauncher::launch(const ChildSpec& spec) 
     int problem = how.prepare(spec, {&input.theirs, &output.theirs, &errors.theirs, &channel.theirs});
     std::vector<std::string> arguments = launch_arguments(program_, spec);
     std::vector<std::string> variables;
-    for (const auto& [name, value] : spec.environment) variables.push_back(name + '=' + value);
+    for (const auto& [name, value] : spec.environment) variables.push_back(fmt::format("{}={}", name, value));
     pid_t launcher = 0;
     if (problem == 0)
         problem = ::posix_spawn(&launcher, program_.c_str(), &how.actions, &how.attributes,
