@@ -22,10 +22,10 @@ rlim_t lower_of(rlim_t a, rlim_t b) noexcept {
 
 bool lower_descent_limit() noexcept {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_max == 0) return false;
+    if (::getrlimit(RLIMIT_LOCKS, &limit) != 0 || limit.rlim_max == 0) return false;
     limit.rlim_max = lower_of(limit.rlim_max, kNeverReached) - 1;
     limit.rlim_cur = lower_of(limit.rlim_cur, limit.rlim_max);
-    return ::setrlimit(RLIMIT_RTTIME, &limit) == 0;
+    return ::setrlimit(RLIMIT_LOCKS, &limit) == 0;
 }
 
 bool read_descent_limit(pid_t pid, std::uint64_t& limit) noexcept {
@@ -42,7 +42,7 @@ bool read_descent_limit(pid_t pid, std::uint64_t& limit) noexcept {
     }
     ::close(fd);
     // Its name, the soft limit, the hard one.
-    constexpr char kName[] = "Max realtime timeout";
+    constexpr char kName[] = "Max file locks";
     const char* at = std::strstr(text.data(), kName);
     if (at == nullptr) return false;
     at += sizeof kName - 1;
@@ -56,8 +56,7 @@ bool read_descent_limit(pid_t pid, std::uint64_t& limit) noexcept {
 bool is_from_launcher(pid_t pid) noexcept {
     rlimit ours{};
     std::uint64_t theirs = 0;
-    return ::getrlimit(RLIMIT_RTTIME, &ours) == 0 && read_descent_limit(pid, theirs) &&
-           theirs < ours.rlim_max;
+    return ::getrlimit(RLIMIT_LOCKS, &ours) == 0 && read_descent_limit(pid, theirs) && theirs < ours.rlim_max;
 }
 
 }  // namespace callgate::os

@@ -1,9 +1,10 @@
 // What shows that a process was started below one of our launchers, whoever its parent is by now.
 //
-// callgate-launch lowers the hard limit of RLIMIT_RTTIME of what it starts by one, from a value that nobody
-// ever reaches (2^60 microseconds of a processor). A limit is inherited, outlives exec, setsid and any fork,
-// and only root can raise it again. So a process whose limit is lower than ours comes from a launcher that
-// ours does not come from; one that killed its launcher to get another parent is still known by it.
+// callgate-launch lowers the hard limit of RLIMIT_LOCKS of what it starts by one, from 2^60. Linux has had no
+// use for that limit since 2.4.25, and so has nobody else. A limit is inherited, outlives exec, setsid and
+// any fork, and only root can raise it again. So a process whose limit is lower than ours comes from a
+// launcher that ours does not come from; one that killed its launcher to get another parent is still known by
+// it.
 //
 // Without the C++ library, as process_table.h.
 //
