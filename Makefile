@@ -89,6 +89,13 @@ approval-crash: ## the same between the request for an approval and its use (1,0
 	@$(call build,fault,--target approval_crash)
 	@build/fault/bin/approval_crash --kills $(or $(APPROVAL_KILLS),1000) --seed $(SEED)
 
+.PHONY: children
+children: ## hostile children started and ended, their owners killed, agents that reconnect (CYCLES=1000 OWNERS=100 RECONNECTS=1000)
+	@tools/setup.sh build test
+	@$(call build,fault,--target children)
+	@build/fault/bin/children --cycles $(or $(CYCLES),1000) --kills $(or $(OWNERS),100) \
+	    --reconnects $(or $(RECONNECTS),1000) --seed $(SEED)
+
 .PHONY: hosts
 hosts: ## random hosts over pool, timers and both ledgers, and each rule switched off (HOSTS=3000 SEED=1)
 	@tools/setup.sh build test
@@ -233,7 +240,7 @@ picture: ## write docs/picture.svg from what the program prints now
 
 .PHONY: measured
 measured: ## run the verbs that measure, and write docs/measured.md from their RESULT lines (VERBS="crash hosts …")
-	@tools/docs/measured.py run $(or $(VERBS),model crash hosts rollback power-loss tamper hung-disk failpoints schema-suite \
+	@tools/docs/measured.py run $(or $(VERBS),model crash hosts children rollback power-loss tamper hung-disk failpoints schema-suite \
 	    conformance differential audit-attacks bench-schema bench-call bench-mcp bench-ledger bench-registry seed-tests newcomer)
 
 .PHONY: walk
@@ -306,6 +313,7 @@ soak: ## everything that checks, in its long version: 10,000 kills, fuzzing for 
 	@$(MAKE) call-scripts SCRIPTS=200000
 	@$(MAKE) crash
 	@$(MAKE) approval-crash
+	@$(MAKE) children
 	@$(MAKE) hosts
 	@$(MAKE) rollback
 	@$(MAKE) power-loss

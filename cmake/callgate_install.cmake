@@ -1,5 +1,5 @@
 # What `cmake --install` lays down: both libraries, include/callgate, the CMake package with a component for each library,
-# callgate.pc and callgate-mcp.pc, licence and the schema of policies; with the program, its man pages and completion.
+# callgate.pc and callgate-mcp.pc, licence and the schema of policies; with the program, callgate-launch, man pages and completion.
 # tests/install/run.sh has the whole list.
 include(CMakePackageConfigHelpers)
 

@@ -15,11 +15,11 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/try.h"
+#include "os/process_table.h"
 #include "os/system_error.h"
 
 namespace callgate::os {
@@ -204,11 +204,6 @@ struct SpawnOptions {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
 };
-
-// Not pidfd_open(): the header of glibc 2.36 gives it C++ linkage.
-int open_pidfd(pid_t pid) {
-    return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-}
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> out;

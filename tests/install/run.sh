@@ -30,7 +30,7 @@ done
 paths=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH=$library$paths # for the program, where the libraries are shared
 if [[ -x $prefix/bin/callgate ]]; then
-    files+=(share/bash-completion/completions/callgate share/zsh/site-functions/_callgate
+    files+=(libexec/callgate-launch share/bash-completion/completions/callgate share/zsh/site-functions/_callgate
         share/fish/vendor_completions.d/callgate.fish share/man/man1/callgate.1)
     while IFS=$'\t' read -r verb _; do
         files+=("share/man/man1/callgate-$verb.1")

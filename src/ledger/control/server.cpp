@@ -235,6 +235,18 @@ void ControlServer::turn_away(const os::Fd& fd, const Error& why) {
     static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+void ControlServer::turn_away_descendant(const os::Fd& fd, const os::PeerOrigin& origin, uid_t user,
+                                         const Error& why) {
+    turn_away(fd, why);
+    const std::uint64_t count = refused_.fetch_add(1) + 1;
+    // One at a time: who connects again and again fills neither a queue nor a log faster than it is read.
+    if (!options_.on_refused || reporting_.exchange(true)) return;
+    quick_.run([this, report = RefusedPeer{origin.pid, user, why, count}] {
+        options_.on_refused(report);
+        reporting_.store(false);
+    });
+}
+
 bool ControlServer::a_silent_one_gives_way(std::optional<uid_t> user) {
     const auto is_silent = [](const Connection& one) {
         char byte = 0;
@@ -261,6 +273,11 @@ void ControlServer::admit(os::Fd fd) {
         is_owner ||
         (peer && (std::ranges::find(options_.uids, peer->uid) != options_.uids.end() ||
                   std::ranges::any_of(options_.gids, [&](gid_t group) { return peer->in_group(group); })));
+    if (allowed) {
+        const os::PeerOrigin origin = options_.origin_of(made.fd, options_.clients);
+        if (const auto why = refusal_of(origin))
+            return turn_away_descendant(made.fd, origin, peer->uid, *why);
+    }
     std::optional<Error> refusal;
     if (!allowed) {
         refusal =

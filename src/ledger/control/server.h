@@ -1,12 +1,13 @@
 // Serves control.sock in the ledger's directory, for as long as this process owns the ledger.
 //
 // The kernel says who connects: the user whose ledger it is, root, and whom the options name; everybody else
-// gets one refusal. Files are made only for the user that this process runs as, and for root. One thread
-// moves all bytes and never waits for a peer; verbs run on a few others, and those that read the whole ledger
-// on threads of their own, so that an approval never waits for a check. Everything is bounded: connections,
-// in all and of each user, one request at a time on each, the time a request or a reader may take. Where
-// there are too many, the oldest on which nothing was ever asked gives way. When a peer hangs up, its long
-// work is called off.
+// gets one refusal, and so does, as whichever user, what descends from this process or from the clients that
+// it serves (peer_origin.h). Files are made only for the user that this process runs as, and for root. One
+// thread moves all bytes and never waits for a peer; verbs run on a few others, and those that read the whole
+// ledger on threads of their own, so that an approval never waits for a check. Everything is bounded:
+// connections, in all and of each user, one request at a time on each, the time a request or a reader may
+// take. Where there are too many, the oldest on which nothing was ever asked gives way. When a peer hangs up,
+// its long work is called off.
 //
 // Threads: start() and stop() on one thread at a time. Must end before the ledger does.
 #pragma once
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,9 +30,11 @@
 #include "base/mutex.h"
 #include "ledger/control/control_user.h"
 #include "ledger/control/message.h"
+#include "ledger/control/peer_origin.h"
 #include "ledger/control/service.h"
 #include "ledger/control/work_threads.h"
 #include "os/fd.h"
+#include "os/lineage.h"
 #include "os/unix_socket.h"
 
 namespace callgate::ledger {
@@ -49,8 +53,16 @@ struct ControlOptions {
     std::chrono::milliseconds answer_timeout{30'000};   ///< for a peer to take an answer
     std::chrono::milliseconds text_timeout{600'000};    ///< for a piece of a long text: people pause
     std::chrono::milliseconds stop_grace{2'000};        ///< for what runs at the end
-    /// A seam for tests.
+    /// Clients that started this process to talk with it over its standard input (os::client_of_stdio()):
+    /// they, and what descends from them, are refused as this process's own descendants are.
+    std::vector<os::ProcessId> clients;
+    /// Hears of peers that were refused for where they come from, on a thread for verbs, one at a time; those
+    /// that come while it runs are only counted. Must not throw.
+    std::function<void(const RefusedPeer&)> on_refused;
+    /// Seams for tests.
     std::function<Result<os::PeerCredentials>(const os::Fd&)> peer_of = os::peer_of;
+    std::function<os::PeerOrigin(const os::Fd&, std::span<const os::ProcessId>)> origin_of =
+        os::origin_of_peer;
 
     ControlOptions() = default;
 };
@@ -71,6 +83,8 @@ public:
 
     /// Well-formed messages, ever.
     std::uint64_t requests() const noexcept { return requests_.load(); }
+    /// Peers that were refused for where they come from, ever.
+    std::uint64_t refused_descendants() const noexcept { return refused_.load(); }
 
 private:
     struct Connection;
@@ -85,6 +99,7 @@ private:
     void take_connections();
     void admit(os::Fd fd);
     void turn_away(const os::Fd& fd, const Error& why);
+    void turn_away_descendant(const os::Fd& fd, const os::PeerOrigin& origin, uid_t user, const Error& why);
     /// The oldest connection, of one user or of all, on which nothing has been asked yet.
     bool a_silent_one_gives_way(std::optional<uid_t> user);
     std::size_t connections_of(uid_t user) const;
@@ -119,6 +134,8 @@ private:
     std::vector<Delivery> deliveries_ CALLGATE_GUARDED_BY(mutex_);
     std::atomic<bool> stopping_{false};
     std::atomic<std::uint64_t> requests_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    std::atomic<bool> reporting_{false};  // a refused peer, to on_refused
     WorkThreads quick_;
     WorkThreads writing_;
     WorkThreads lengthy_;
