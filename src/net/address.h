@@ -21,7 +21,7 @@ struct IpAddress {
     bool six = false;
 
     IpAddress() {}
-    /// "127.0.0.1", "::1": in full, as the system writes it, too; neither brackets nor a scope.
+    /// "127.0.0.1" of four decimal numbers, "::1"; neither brackets nor a scope.
     static std::optional<IpAddress> parse(std::string_view text);
     std::string text() const;
     friend bool operator==(const IpAddress&, const IpAddress&) = default;
@@ -30,9 +30,9 @@ struct IpAddress {
 /// Of this machine alone: 127.0.0.0/8, ::1, and the former written as IPv6.
 bool is_loopback(const IpAddress& address) noexcept;
 /// Reachable from everywhere, as far as its number says: none of the ranges that IANA's registries of special
-/// purposes keep from the Internet (loopback, private, link-local, shared by carriers, multicast, documentation,
-/// benchmarks, reserved, ...), and no address of IPv6 that only carries one of IPv4 (mapped, compatible, NAT64,
-/// 6to4, Teredo), whatever it carries: where such a one leads is decided by somebody else.
+/// purposes keep from the Internet (loopback, private, link-local, shared by carriers, multicast,
+/// documentation, benchmarks, reserved, ...), and no address of IPv6 that only carries one of IPv4 (mapped,
+/// compatible, NAT64, 6to4, Teredo), whatever it carries: where such a one leads is decided by somebody else.
 bool is_public(const IpAddress& address) noexcept;
 
 /// Whether this address may be connected to. Empty: any may. Asked on a loop thread: it must neither block
