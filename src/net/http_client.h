@@ -28,8 +28,8 @@
 // is asked about each address itself, directly before the connection to it. So no name leads past it, however
 // often its meaning changes.
 //
-// It follows no redirect: that is an answer like any other. It keeps no cookies, uses no proxies (whatever the
-// environment says), and asks for no compression: a body is handed on as it was sent.
+// It follows no redirect: that is an answer like any other. It keeps no cookies, uses no proxies (whatever
+// the environment says), and asks for no compression: a body is handed on as it was sent.
 //
 // Threads: send(), fetch() and HttpExchange may be used from any thread. Handlers run on the client's loop
 // thread, one at a time; they must neither block nor throw, and may call everything here except the
@@ -59,9 +59,9 @@ namespace callgate::net {
 struct HttpClientLimits {
     static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-    std::size_t max_head_bytes = 64u << 10;    ///< of the answer's head, and of those of 1xx before it
-    std::size_t max_headers = 128;             ///< of each of these
-    std::uint64_t max_body_bytes = 4u << 20;   ///< kNoLimit: a stream
+    std::size_t max_head_bytes = 64u << 10;          ///< of the answer's head, and of those of 1xx before it
+    std::size_t max_headers = 128;                   ///< of each of these
+    std::uint64_t max_body_bytes = 4u << 20;         ///< kNoLimit: a stream
     std::chrono::milliseconds wait_time{30'000};     ///< until a connection is free
     std::chrono::milliseconds connect_time{10'000};  ///< to look up the name and to connect
     /// For one of several addresses to answer; then the next one is tried. The last has what is left.
@@ -82,7 +82,8 @@ struct HttpClientRequest {
     HttpHeaders headers;
     std::string body;
     /// Connects to this Unix socket, whatever the host of the URL, which then only says what Host says. Never
-    /// part of a URL, so that no peer's URL leads to a socket. "": none. The rule about addresses is not asked.
+    /// part of a URL, so that no peer's URL leads to a socket. "": none. The rule about addresses is not
+    /// asked.
     std::string unix_path;
     /// Sent twice it does what it does once; see above. GET, HEAD and OPTIONS are, without being called so.
     bool idempotent = false;
