@@ -36,7 +36,7 @@ TEST(HttpClientThreads, AThousandExchangesAtOnceGetEachItsOwnAnswer) {
     Loop loop;
     const auto server = must(HttpServer::open(serving, {}, echo_somehow));
     HttpClientOptions options;
-    options.pool.max_per_origin = 50;
+    options.pool.max_per_origin = options.pool.max_idle_per_origin = 50;
     const auto client = must(HttpClient::open(loop, options));
     std::atomic<std::size_t> crossed{0};
     std::latch ended(kThreads * kEach);
