@@ -8,8 +8,8 @@
 //     request.body = "{}";
 //     client->fetch(std::move(request), [](Result<net::HttpClientResponse> response) { … });
 //
-// An error says in `details.sent` whether anything of the request has left. false: no byte of it, so the peer
-// cannot have acted on it; true: it may have. And in `details.reason` what happened:
+// An error says in `details.sent` whether anything of the request has left. false: nothing that the peer
+// could read, so it cannot have acted on it; true: it may have. And in `details.reason` what happened:
 //
 //   invalid_arguments  bad_url, bad_method, bad_header; what would break the request's own lines is refused
 //   unavailable        too_many_waiting: HttpPool::max_waiting; too_many_lookups
@@ -128,11 +128,12 @@ struct HttpHandlers {
 class HttpExchange {
 public:
     virtual ~HttpExchange() = default;
-    /// Its end is on_end with `cancelled`, in a turn of its own and before anything else is called, unless it
-    /// has ended. The connection is closed, which is how a peer learns of it.
+    /// Unless it has ended, its end is on_end with `cancelled`, in a turn of its own; on the client's thread
+    /// nothing else is called before that. The connection is closed, which is how a peer learns of it.
     virtual void cancel() = 0;
-    /// No piece comes until resume(), and the peer can send no more than the system has room for. Called from
-    /// a handler it holds at once. Neither idle_time nor head_time runs meanwhile; the deadline does.
+    /// No head, piece or good end comes until resume(), and the peer can send no more than the system has
+    /// room for. Called on the client's thread it holds at once. Neither idle_time nor head_time runs
+    /// meanwhile; the deadline does.
     virtual void pause() = 0;
     virtual void resume() = 0;
 };

@@ -221,7 +221,8 @@ void HttpClientConnection::process(std::string_view bytes) {
 // The connection is free first: a handler that sends the next request may have it.
 void HttpClientConnection::answer_is_whole(bool nothing_follows) {
     const auto self = shared_from_this();
-    const bool stays = nothing_follows && reader_->keeps_alive() && exchange_->all_written() && !broken_;
+    const bool stays = nothing_follows && reader_->keeps_alive() && exchange_->all_written() && !broken_ &&
+                       !stream_->is_over();
     const auto seconds = reader_->keep_alive_seconds();
     const auto exchange = release_exchange();
     if (stays) {
