@@ -53,10 +53,11 @@ void run_there(Loop& loop, const std::function<void(SocketWatch&)>& what) {
 }
 
 TEST(SocketWatch, NotifiesWhoseSocketIsReadyAndNobodyElse) {
-    Loop loop;
     const Pair one, other;
     std::promise<Readiness> came;
     SocketWatch::Place place = 0;
+    // The first to go: the end of a pair is something to notify of.
+    Loop loop;
     run_there(loop, [&](SocketWatch& sockets) {
         const auto owner = std::make_shared<Owner>([&](Readiness what) {
             one.read();
