@@ -12,22 +12,8 @@ namespace {
 // A method and a version beside the target, in the request line.
 constexpr std::size_t kMethodBytes = 32;
 constexpr std::size_t kVersionBytes = 11;  // " HTTP/1.1\r\n"
-// Of a chunk's size line, with its extensions, which nobody needs.
-constexpr std::size_t kChunkLineBytes = 256;
-constexpr std::size_t kTrailerBytes = 8u << 10;
 // A body's room is not taken before this much of it has come, whatever was announced.
 constexpr std::size_t kFirstRoom = 64u << 10;
-
-int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-bool is_control(char c) noexcept {
-    return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 127;
-}
 
 }  // namespace
 
@@ -54,7 +40,7 @@ std::size_t HttpRequestReader::feed_head(std::string_view bytes) {
     if (stage_ == Stage::nothing) {
         // Old clients send an empty line after a body.
         while (skipped < bytes.size() && (bytes[skipped] == '\r' || bytes[skipped] == '\n')) {
-            if (++framing_bytes_ > 4) {
+            if (++empty_bytes_ > 4) {
                 refuse(400, "This is no HTTP request.");
                 return skipped;
             }
@@ -62,7 +48,7 @@ std::size_t HttpRequestReader::feed_head(std::string_view bytes) {
         }
         if (skipped == bytes.size()) return skipped;
         stage_ = Stage::head;
-        framing_bytes_ = 0;
+        empty_bytes_ = 0;
     }
     const std::size_t before = head_.bytes.size();
     // As far as a head may go, and not much of a body that follows it.
@@ -148,75 +134,21 @@ std::size_t HttpRequestReader::feed_sized(std::string_view bytes) {
 }
 
 std::size_t HttpRequestReader::feed_chunked(std::string_view bytes) {
-    std::size_t at = 0;
-    while (at < bytes.size() && stage_ == Stage::body) {
-        if (chunk_ == Chunk::data) {
-            at += feed_chunk_data(bytes.substr(at));
-        } else if (take_framing(bytes[at])) {
-            ++at;
+    std::string_view rest = bytes;
+    while (stage_ == Stage::body) {
+        switch (chunks_.next(rest)) {
+            case HttpChunks::Got::more: return bytes.size();
+            case HttpChunks::Got::size:
+                if (chunks_.left() > limits_->max_body_bytes - body_.size())
+                    refuse(413, "The body is too large.");
+                break;
+            case HttpChunks::Got::data: body_.append(chunks_.data()); break;
+            case HttpChunks::Got::whole: stage_ = Stage::whole; break;
+            case HttpChunks::Got::malformed: refuse(400, "The body is not properly chunked."); break;
+            case HttpChunks::Got::trailers_too_large: refuse(431, "The trailers are too large."); break;
         }
     }
-    return at;
-}
-
-std::size_t HttpRequestReader::feed_chunk_data(std::string_view bytes) {
-    const std::size_t taken = std::min<std::size_t>(chunk_left_, bytes.size());
-    body_.append(bytes.substr(0, taken));
-    chunk_left_ -= taken;
-    if (chunk_left_ == 0) chunk_ = Chunk::data_cr;
-    return taken;
-}
-
-// One byte of what stands around the data of chunks; false: refused.
-bool HttpRequestReader::take_framing(char c) {
-    constexpr const char* kMalformed = "The body is not properly chunked.";
-    switch (chunk_) {
-        case Chunk::size:
-            if (const int digit = hex_value(c); digit >= 0) {
-                if (++digits_ > 15) return refuse(400, kMalformed);
-                chunk_left_ = 16 * chunk_left_ + static_cast<unsigned>(digit);
-                return true;
-            }
-            if (digits_ == 0 || (c != ';' && c != '\r')) return refuse(400, kMalformed);
-            chunk_ = c == ';' ? Chunk::extension : Chunk::size_end;
-            return true;
-        case Chunk::extension:
-            if (c == '\r') {
-                chunk_ = Chunk::size_end;
-            } else if (is_control(c) || ++framing_bytes_ > kChunkLineBytes) {
-                return refuse(400, kMalformed);
-            }
-            return true;
-        case Chunk::size_end: return c == '\n' ? end_of_size_line() : refuse(400, kMalformed);
-        case Chunk::data: return false;
-        case Chunk::data_cr: chunk_ = Chunk::data_lf; return c == '\r' || refuse(400, kMalformed);
-        case Chunk::data_lf: chunk_ = Chunk::size; return c == '\n' || refuse(400, kMalformed);
-        case Chunk::trailer:
-        case Chunk::trailer_text:
-            if (++framing_bytes_ > kTrailerBytes) return refuse(431, "The trailers are too large.");
-            if (c == '\r') {
-                chunk_ = chunk_ == Chunk::trailer ? Chunk::last_end : Chunk::trailer_end;
-            } else if (is_control(c)) {
-                return refuse(400, kMalformed);
-            } else {
-                chunk_ = Chunk::trailer_text;
-            }
-            return true;
-        case Chunk::trailer_end: chunk_ = Chunk::trailer; return c == '\n' || refuse(400, kMalformed);
-        case Chunk::last_end:
-            if (c != '\n') return refuse(400, kMalformed);
-            stage_ = Stage::whole;
-            return true;
-    }
-    return false;
-}
-
-bool HttpRequestReader::end_of_size_line() {
-    framing_bytes_ = 0;
-    digits_ = 0;
-    if (chunk_left_ > limits_->max_body_bytes - body_.size()) return refuse(413, "The body is too large.");
-    chunk_ = chunk_left_ == 0 ? Chunk::trailer : Chunk::data;
-    return true;
+    return bytes.size() - rest.size();
 }
 
 bool HttpRequestReader::refuse(int status, std::string text) {

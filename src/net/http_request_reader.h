@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/http_chunks.h"
 #include "net/http_head.h"
 
 namespace callgate::net {
@@ -38,7 +39,7 @@ public:
     /// What has come of the body, and how large it will be as far as that is known.
     std::size_t body_bytes() const noexcept { return body_.size(); }
     std::uint64_t known_body_size() const noexcept {
-        return head_.body == HttpHead::Body::sized ? head_.body_size : body_.size() + chunk_left_;
+        return head_.body == HttpHead::Body::sized ? head_.body_size : body_.size() + chunks_.left();
     }
     /// At Stage::refused.
     const HttpRefusal& refusal() const noexcept { return refusal_; }
@@ -46,25 +47,9 @@ public:
     void take(HttpHead& head, std::string& body);
 
 private:
-    enum class Chunk : std::uint8_t {
-        size,
-        extension,
-        size_end,
-        data,
-        data_cr,
-        data_lf,
-        trailer,
-        trailer_text,
-        trailer_end,
-        last_end
-    };
-
     std::size_t feed_head(std::string_view bytes);
     std::size_t feed_sized(std::string_view bytes);
     std::size_t feed_chunked(std::string_view bytes);
-    std::size_t feed_chunk_data(std::string_view bytes);
-    bool take_framing(char c);
-    bool end_of_size_line();
     bool look_at_lines();
     void head_is_whole();
     bool refuse(int status, std::string text);
@@ -77,10 +62,8 @@ private:
     std::size_t line_begin_ = 0;  // of the line that was not whole yet
     std::size_t lines_ = 0;       // whole ones, the request line included
     std::size_t first_line_ = 0;  // how long the request line is, once it is whole
-    std::uint64_t chunk_left_ = 0;
-    std::size_t framing_bytes_ = 0;  // of a chunk's size line, or of all trailers
-    unsigned digits_ = 0;
-    Chunk chunk_ = Chunk::size;
+    HttpChunks chunks_;
+    unsigned empty_bytes_ = 0;  // before a request
     Stage stage_ = Stage::nothing;
 };
 

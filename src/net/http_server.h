@@ -36,11 +36,10 @@
 
 #include <callgate/error.h>
 
+#include "net/http_headers.h"
 #include "net/loop.h"
 
 namespace callgate::net {
-
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 /// Who is at the other end.
 struct HttpPeer {

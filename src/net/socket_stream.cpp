@@ -11,6 +11,11 @@ namespace callgate::net {
 SocketStream::SocketStream(int socket, const TlsContext* tls)
     : socket_(socket), plain_(tls == nullptr), tls_(tls == nullptr ? nullptr : tls->accept_on(socket)) {}
 
+SocketStream::SocketStream(int socket, const TlsContext* tls, const std::string& host, bool is_address)
+    : socket_(socket),
+      plain_(tls == nullptr),
+      tls_(tls == nullptr ? nullptr : tls->connect_on(socket, host, is_address)) {}
+
 SocketStream::~SocketStream() {
     SSL_free(tls_);
 }
@@ -41,6 +46,10 @@ SocketStream::Moved SocketStream::write(std::span<const iovec> pieces) {
 
 bool SocketStream::ready() const noexcept {
     return plain_ || (tls_ != nullptr && SSL_is_init_finished(tls_) == 1);
+}
+
+bool SocketStream::is_over() const noexcept {
+    return !plain_ && (broken_ || tls_ == nullptr || (SSL_get_shutdown(tls_) & SSL_RECEIVED_SHUTDOWN) != 0);
 }
 
 void SocketStream::end_writing() noexcept {
@@ -90,13 +99,14 @@ SocketStream::Moved SocketStream::write_tls(std::span<const iovec> pieces) {
     return moved;
 }
 
-SocketStream::State SocketStream::tls_state(int result) noexcept {
+SocketStream::State SocketStream::tls_state(int result) {
     switch (SSL_get_error(tls_, result)) {
         case SSL_ERROR_WANT_READ: return State::waits_read;
         case SSL_ERROR_WANT_WRITE: return State::waits_write;
         case SSL_ERROR_ZERO_RETURN: return State::ended;
         default:
             broken_ = true;
+            if (!ready()) fault_ = std::make_unique<TlsFault>(fault_of(tls_));
             ERR_clear_error();
             return State::failed;
     }

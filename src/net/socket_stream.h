@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include <openssl/types.h>
 #include <sys/uio.h>
@@ -36,30 +37,39 @@ public:
         State state = State::done;
     };
 
-    /// The socket stays its owner's, and open for as long as this is used. Plain without a context.
+    /// The socket stays its owner's, and open for as long as this is used. Plain without a context. With one
+    /// the peer is expected to begin, as a client does.
     SocketStream(int socket, const TlsContext* tls);
+    /// Begins itself: the peer has to be who has this name, or this address.
+    SocketStream(int socket, const TlsContext* tls, const std::string& host, bool is_address);
     ~SocketStream();
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
 
+    int socket() const noexcept { return socket_; }
     /// The room is at least kLeastRoom. Reading is what carries the handshake on.
     Moved read(std::span<char> room);
     /// Of all these pieces in order; where the socket is plain, in one call of the system.
     Moved write(std::span<const iovec> pieces);
     /// The handshake is done, or there is none.
     bool ready() const noexcept;
+    /// Nothing more comes, though the socket may not say so: TLS has.
+    bool is_over() const noexcept;
     /// The peer is to see an end; what it still sends can be read.
     void end_writing() noexcept;
+    /// After State::failed before it was ready; null where that was not for TLS to say.
+    const TlsFault* fault() const noexcept { return fault_.get(); }
 
 private:
     Moved read_tls(std::span<char> room);
     Moved write_tls(std::span<const iovec> pieces);
-    State tls_state(int result) noexcept;
+    State tls_state(int result);
 
     const int socket_;
     const bool plain_;
     bool broken_ = false;  // TLS goes no further
     SSL* tls_ = nullptr;
+    std::unique_ptr<const TlsFault> fault_;
 };
 
 }  // namespace callgate::net

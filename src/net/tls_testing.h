@@ -12,6 +12,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "net/http_server.h"
 #include "net/net_testing.h"
@@ -19,20 +20,34 @@
 
 namespace callgate::net {
 
+struct TestCertificate {
+    std::string names;   ///< "DNS:localhost,IP:127.0.0.1"; "": the subject's alone, localhost
+    long from = -3'600;  ///< in seconds from now
+    long to = 3'600;
+};
+
 // A key, and a certificate that it has signed itself.
-inline HttpTls make_certificate(const os::ScratchDir& directory, const std::string& name) {
+inline HttpTls make_certificate(const os::ScratchDir& directory, const std::string& name,
+                                const TestCertificate& wanted = {}) {
     HttpTls files{directory.file(name + ".crt"), directory.file(name + ".key")};
     const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
         EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"), EVP_PKEY_free);
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), wanted.from);
+    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), wanted.to);
     X509_set_pubkey(certificate.get(), key.get());
     X509_NAME* subject = X509_get_subject_name(certificate.get());
     X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
                                reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
     X509_set_issuer_name(certificate.get(), subject);
+    if (!wanted.names.empty()) {
+        X509_set_version(certificate.get(), X509_VERSION_3);
+        const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> names(
+            X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, wanted.names.c_str()),
+            X509_EXTENSION_free);
+        X509_add_ext(certificate.get(), names.get(), -1);
+    }
     X509_sign(certificate.get(), key.get(), EVP_sha256());
     const std::unique_ptr<FILE, decltype(&std::fclose)> crt(std::fopen(files.certificate_file.c_str(), "w"),
                                                             std::fclose);
