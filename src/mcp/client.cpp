@@ -97,6 +97,17 @@ void Client::cancel(Ticket ticket, std::string_view reason) {
     call->cancel(reason);
 }
 
+void Client::list(ListKind kind, ClientLists::Done done) {
+    if (state_ == ClientState::connected) {
+        lists_.list(kind, std::move(done));
+        return;
+    }
+    thread_->post([done = std::move(done)] {
+        done(fail(ErrorCode::unavailable, "There is no connection to the server.",
+                  {{"reason", "not_connected"}}));
+    });
+}
+
 void Client::arrived(std::string_view text, std::uint64_t of, int status) {
     const auto self = shared_from_this();
     const std::uint64_t connection = connection_;

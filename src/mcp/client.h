@@ -75,7 +75,7 @@ public:
     void cancel(Ticket ticket, std::string_view reason = {});
     std::size_t under_way() const noexcept { return calls_.size(); }
 
-    void list(ListKind kind, ClientLists::Done done) { lists_.list(kind, std::move(done)); }
+    void list(ListKind kind, ClientLists::Done done);
     /// The last list that there was, good or not; null: none.
     const SharedList& last_list(ListKind kind) const { return lists_.last(kind); }
 
@@ -135,6 +135,7 @@ private:
     std::shared_ptr<boost::asio::steady_timer> alive_timer_;
     std::shared_ptr<boost::asio::steady_timer> listen_timer_;
     std::chrono::milliseconds listen_pause_{0};
+    std::chrono::steady_clock::time_point listens_since_{};
 };
 
 }  // namespace callgate::mcp

@@ -62,6 +62,9 @@ Object ClientCall::envelope_now() {
     Object meta;
     if (Value* given = request_.params.if_contains("_meta"); given != nullptr && given->is_object())
         meta = given->get_object();
+    for (const std::string_view ours : {envelope::kProtocolVersion, envelope::kClientInfo,
+                                        envelope::kClientCapabilities, envelope::kLogLevel})
+        meta.erase(ours);
     if (parts_.facts.codec->modern()) {
         const InputAbilities can =
             request_.questions ? request_.questions->abilities() : default_abilities(parts_.options);

@@ -201,6 +201,7 @@ void Client::listen() {
         Object{{"notifications", std::move(wanted)},
                {"_meta", client_envelope(*parts_.facts.codec, options_, default_abilities(options_))}});
     round.timeout = std::chrono::milliseconds::max();
+    listens_since_ = std::chrono::steady_clock::now();
     round.done = [weak = weak_from_this(), number = connection_](const ClientAnswer& answer) {
         const auto self = weak.lock();
         if (!self || self->connection_ != number) return;
@@ -213,6 +214,9 @@ void Client::listen() {
 
 // Nobody knows what has changed meanwhile.
 void Client::listen_again() {
+    // One that lasted is no sign of trouble.
+    if (std::chrono::steady_clock::now() - listens_since_ > options_.listen_again * kLongestListenPause)
+        listen_pause_ = options_.listen_again;
     const auto pause = listen_pause_;
     listen_pause_ = std::min(listen_pause_ * 2, options_.listen_again * kLongestListenPause);
     listen_timer_ = std::make_shared<boost::asio::steady_timer>(thread_->context(), pause);

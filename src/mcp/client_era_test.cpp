@@ -9,8 +9,8 @@ namespace {
 TEST(ClientEra, IsFoundOutByAskingForTheNewOneFirst) {
     Runtime runtime;
     Server server(runtime);
-    LinesToServer lines(server);
-    ClientOnLoop client({}, lines.open([&] { return client.thread(); }));
+    LinkToServer lines(server);
+    ClientOnLoop client({}, lines.open(client));
     ASSERT_TRUE(client.connect());
     client.at_home([&] { EXPECT_TRUE(client.client().server().codec->modern()); });
 }

@@ -46,9 +46,8 @@ std::string_view to_string(ListKind kind) noexcept {
 }
 
 const ClientTool* ListSnapshot::tool(std::string_view name) const {
-    const auto it = std::find_if(tools.begin(), tools.end(),
-                                 [&](const ClientTool& one) { return one.definition.name == name; });
-    return it == tools.end() ? nullptr : &*it;
+    const auto it = by_name.find(name);
+    return it == by_name.end() ? nullptr : &tools[it->second];
 }
 
 ClientLists::ClientLists(net::LoopThread& thread, const ClientOptions& options, Hooks hooks)
@@ -222,7 +221,9 @@ void ClientLists::take_item(ListKind kind, const Value& item) {
         return;
     }
     reading.next->items.push_back(object);
-    if (kind == ListKind::tools) reading.next->tools.push_back(std::move(tool));
+    if (kind != ListKind::tools) return;
+    reading.next->by_name.emplace(*name, reading.next->tools.size());
+    reading.next->tools.push_back(std::move(tool));
 }
 
 /// Its name.
@@ -273,6 +274,7 @@ void ClientLists::give(ListKind kind, const Result<SharedList>& result) {
 }
 
 void ClientLists::changed(ListKind kind) {
+    if (!offers(kind)) return;
     State& one = state(kind);
     one.good_until = base::MonotonicTime::min();
     one.changed_meanwhile = true;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,6 +46,7 @@ struct ListSnapshot {
     std::uint64_t revision = 0;
     std::vector<Object> items;      ///< as they came, without those that are refused
     std::vector<ClientTool> tools;  ///< of tools: of each item
+    std::map<std::string, std::size_t, std::less<>> by_name;  ///< where in `tools`
     std::vector<RefusedItem> refused;
 
     const ClientTool* tool(std::string_view name) const;

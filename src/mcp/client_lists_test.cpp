@@ -94,11 +94,11 @@ TEST_F(ClientListsTest, OfOurOwnServerAreTheSameInBothEras) {
             tool(std::string(name), "", [] { return 1; }).read_only().risk(Risk::low));
     }
     Server server(runtime, small);
-    LinesToServer lines(server);
+    LinkToServer lines(server);
     for (const EraChoice era : {EraChoice::modern, EraChoice::legacy}) {
         ClientOptions options;
         options.era = era;
-        ClientOnLoop ours(options, lines.open([&] { return ours.thread(); }));
+        ClientOnLoop ours(options, lines.open(ours));
         ASSERT_TRUE(ours.connect());
         const auto list = ours.list(ListKind::tools);
         ASSERT_TRUE(list) << list.error().message;
@@ -238,6 +238,12 @@ TEST_F(ClientListsTest, ThatNeverEndAreRefusedWhole) {
     list_one(*peer, {tool_item("a")});
 }
 
+TEST_F(ClientListsTest, AreNoneWithoutAConnection) {
+    const auto before = client->list(ListKind::prompts);
+    ASSERT_FALSE(before);
+    EXPECT_EQ(before.error().details.at("reason"), "not_connected");
+}
+
 TEST_F(ClientListsTest, AreGivenUpAtTheirDeadline) {
     ClientOptions options;
     options.timeout = std::chrono::milliseconds(40);
@@ -307,7 +313,7 @@ TEST(ClientLists, OfOurOwnServerAreNotifiedOfChangesInBothEras) {
     for (const EraChoice era : {EraChoice::modern, EraChoice::legacy}) {
         Runtime runtime;
         Server server(runtime);
-        LinesToServer lines(server);
+        LinkToServer lines(server);
         const auto watcher = std::make_shared<KeptWatcher>();
         std::promise<void> changed;
         watcher->on_change = [&](ListKind kind) {
@@ -316,7 +322,7 @@ TEST(ClientLists, OfOurOwnServerAreNotifiedOfChangesInBothEras) {
         ClientOptions options;
         options.era = era;
         options.watcher = watcher;
-        ClientOnLoop client(options, lines.open([&] { return client.thread(); }));
+        ClientOnLoop client(options, lines.open(client));
         ASSERT_TRUE(client.connect());
         EXPECT_TRUE((*client.list(ListKind::tools))->tools.empty());
         runtime.tools().add_or_throw(tool("new", "", [] { return 1; }).read_only().risk(Risk::low));

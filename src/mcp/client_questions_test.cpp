@@ -30,7 +30,7 @@ ClientRequest call_with(std::shared_ptr<ClientQuestions> questions, std::string_
 }
 
 /// Against a server of ours, in both eras.
-class ClientIsAsked : public testing::TestWithParam<EraChoice> {
+class ClientIsAsked : public testing::TestWithParam<EraOver> {
 protected:
     ClientIsAsked() {
         const auto asks = [this](std::string_view name, InputRequest question) {
@@ -53,7 +53,7 @@ protected:
     }
     static ClientOptions options() {
         ClientOptions options;
-        options.era = GetParam();
+        options.era = GetParam().era;
         options.abilities = AnsweringQuestions::all_abilities();
         return options;
     }
@@ -64,21 +64,18 @@ protected:
 
     Runtime runtime;
     Server server{runtime};
-    LinesToServer lines{server};
-    ClientOnLoop client{options(), lines.open([this] { return client.thread(); })};
+    LinkToServer link{server, GetParam().over};
+    ClientOnLoop client{options(), link.open(client)};
 };
 
-INSTANTIATE_TEST_SUITE_P(Eras, ClientIsAsked, testing::Values(EraChoice::modern, EraChoice::legacy),
-                         [](const auto& era) {
-                             return std::string(era.param == EraChoice::modern ? "modern" : "legacy");
-                         });
+INSTANTIATE_TEST_SUITE_P(Eras, ClientIsAsked, kErasAndTransports, name_of_era);
 
 TEST_P(ClientIsAsked, ByEveryKindOfQuestion) {
     ASSERT_TRUE(client.connect());
     const auto person = accepting(Object{{"name", "Ada"}});
     const ClientAnswer answer = client.ask(call_with(person, "form"));
     EXPECT_EQ(text_of(answer), R"({"name":"Ada"})");
-    EXPECT_EQ(answer->rounds, GetParam() == EraChoice::modern ? 2u : 1u);
+    EXPECT_EQ(answer->rounds, GetParam().era == EraChoice::modern ? 2u : 1u);
     ASSERT_EQ(person->asked.size(), 1u);
     EXPECT_EQ(person->asked[0].message, "Who?");
     EXPECT_EQ(person->asked[0].content, Value(kNameForm));
@@ -105,7 +102,7 @@ TEST_P(ClientIsAsked, ThroughWhoeverServesTheWholeClient) {
     ClientOptions whole = options();
     const auto person = accepting(Object{{"name", "Ada"}});
     whole.questions = person;
-    ClientOnLoop other(whole, lines.open([&] { return other.thread(); }));
+    ClientOnLoop other(whole, link.open(other));
     ASSERT_TRUE(other.connect());
     EXPECT_EQ(text_of(other.ask(call_with(nullptr, "form"))), R"({"name":"Ada"})");
 }
@@ -389,6 +386,33 @@ TEST_F(LegacyQuestions, AreWithdrawnAndThenNotAnswered) {
     client->at_home([&] { person->kept.at(0)(InputAnswer::accept(Object{{"name", "late"}})); });
     peer->send_line(R"({"jsonrpc":"2.0","id":2,"method":"ping"})");
     EXPECT_EQ(peer->read().at("id"), 2);
+}
+
+TEST_F(LegacyQuestions, KeepTheTimeOfTheirRequestStandingUntilTheLastIsAnswered) {
+    const auto peer = client.connect_legacy();
+    const auto person = accepting(nullptr);
+    person->keep = true;
+    ClientRequest request = call_with(person);
+    request.timeout = std::chrono::milliseconds(400);
+    Waited<ClientAnswer> answer;
+    client->start(std::move(request), answer.take());
+    const Value call = peer->read_request("tools/call");
+    ask(*peer, 1);
+    ask(*peer, 2);
+    peer->send_line(R"({"jsonrpc":"2.0","id":3,"method":"ping"})");
+    peer->read();
+    client->at_home([&] { person->kept.at(0)(InputAnswer::decline()); });
+    EXPECT_EQ(peer->read().at("id"), 1);
+    // Longer than it has: a second request, which is asked nothing, is given up meanwhile.
+    ClientRequest other("tools/call", {{"name", "other"}});
+    other.timeout = std::chrono::milliseconds(600);
+    EXPECT_FALSE(client->ask(std::move(other)));
+    client->at_home([&] { person->kept.at(1)(InputAnswer::decline()); });
+    peer->read_request("tools/call");
+    peer->read_request("notifications/cancelled");
+    EXPECT_EQ(peer->read().at("id"), 2);
+    peer->result(call, Object{{"content", Array{}}});
+    EXPECT_TRUE(answer.get());
 }
 
 TEST_F(LegacyQuestions, AreNoMoreThanTheLimitAtOnce) {

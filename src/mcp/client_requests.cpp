@@ -141,16 +141,20 @@ void ClientRequests::look_at_deadlines() {
 
 void ClientRequests::pause(std::uint64_t id) {
     const auto it = open_.find(id);
-    if (it == open_.end() || it->second.left || it->second.deadline == base::MonotonicTime::max()) return;
-    it->second.left = it->second.deadline - std::chrono::steady_clock::now();
-    set_deadline(id, it->second, base::MonotonicTime::max());
+    if (it == open_.end() || it->second.pauses++ > 0) return;
+    Open& open = it->second;
+    if (open.deadline == base::MonotonicTime::max()) return;
+    open.left = open.deadline - std::chrono::steady_clock::now();
+    set_deadline(id, open, base::MonotonicTime::max());
 }
 
 void ClientRequests::go_on(std::uint64_t id) {
     const auto it = open_.find(id);
-    if (it == open_.end() || !it->second.left) return;
-    const auto left = *std::exchange(it->second.left, std::nullopt);
-    set_deadline(id, it->second, std::chrono::steady_clock::now() + left);
+    if (it == open_.end() || it->second.pauses == 0 || --it->second.pauses > 0) return;
+    Open& open = it->second;
+    if (!open.left) return;
+    const auto left = *std::exchange(open.left, std::nullopt);
+    set_deadline(id, open, std::chrono::steady_clock::now() + left);
 }
 
 // An error without an id, in the answer to one request, is that one's.

@@ -50,7 +50,7 @@ public:
     void begin(ClientRound round);
     /// It is called off; `done` gets this error. Nothing, if it has ended.
     void call_off(std::uint64_t id, Error why);
-    /// Its time stands still, or goes on.
+    /// Its time stands still, and goes on after as many of the other.
     void pause(std::uint64_t id);
     void go_on(std::uint64_t id);
     bool has(std::uint64_t id) const { return open_.contains(id); }
@@ -66,7 +66,8 @@ private:
     struct Open {
         ClientRound round;
         base::MonotonicTime deadline = base::MonotonicTime::max();
-        std::optional<std::chrono::nanoseconds> left;  // while it stands still
+        std::size_t pauses = 0;  // while there are any its time stands still
+        std::optional<std::chrono::nanoseconds> left;
         std::size_t progressed = 0;
         double last_progress = 0;
     };

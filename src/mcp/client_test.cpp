@@ -1,6 +1,9 @@
 // A client and a server: one request and its end, and what is left when one of them goes.
 #include <string>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -16,8 +19,8 @@ ClientOptions of_era(EraChoice era) {
     return options;
 }
 
-/// A client, over lines, of a server of ours.
-class ClientAndServer : public testing::TestWithParam<EraChoice> {
+/// A client of a server of ours.
+class ClientAndServer : public testing::TestWithParam<EraOver> {
 protected:
     ClientAndServer() {
         runtime.tools().add_or_throw(tool(
@@ -47,20 +50,17 @@ protected:
                 .read_only()
                 .risk(Risk::low));
     }
-    bool is_modern() const { return GetParam() == EraChoice::modern; }
+    bool is_modern() const { return GetParam().era == EraChoice::modern; }
 
     Runtime runtime;
     std::promise<void> entered;
     std::promise<void> left;
     Server server{runtime};
-    LinesToServer lines{server};
-    ClientOnLoop client{of_era(GetParam()), lines.open([this] { return client.thread(); })};
+    LinkToServer link{server, GetParam().over};
+    ClientOnLoop client{of_era(GetParam().era), link.open(client)};
 };
 
-INSTANTIATE_TEST_SUITE_P(Eras, ClientAndServer, testing::Values(EraChoice::modern, EraChoice::legacy),
-                         [](const auto& era) {
-                             return std::string(era.param == EraChoice::modern ? "modern" : "legacy");
-                         });
+INSTANTIATE_TEST_SUITE_P(Eras, ClientAndServer, kErasAndTransports, name_of_era);
 
 TEST_P(ClientAndServer, CallsAToolAndGetsItsBytes) {
     ASSERT_TRUE(client.connect());
@@ -160,7 +160,7 @@ TEST_P(ClientAndServer, EndsWhatIsUnderWayWhenItDisconnectsAndConnectsAgain) {
 TEST_P(ClientAndServer, EndsWhatIsUnderWayWhenItIsDropped) {
     Waited<ClientAnswer> answer;
     {
-        ClientOnLoop short_lived(of_era(GetParam()), lines.open([&] { return short_lived.thread(); }));
+        ClientOnLoop short_lived(of_era(GetParam().era), link.open(short_lived));
         ASSERT_TRUE(short_lived.connect());
         short_lived.start(ClientRequest("tools/call", {{"name", "waits"}, {"arguments", Object{}}}),
                           answer.take());
@@ -191,7 +191,10 @@ TEST(ClientEnvelope, SaysWhoAsksAndKeepsWhatOthersPutThere) {
 TEST(ClientEnvelope, IsNotSentToOlderServers) {
     ScriptedClient client;
     const auto peer = client.connect_legacy();
-    client->start(ClientRequest("tools/call", {{"name", "t"}}), [](const ClientAnswer&) {});
+    client->start(
+        ClientRequest("tools/call",
+                      {{"name", "t"}, {"_meta", Object{{"io.modelcontextprotocol/logLevel", "debug"}}}}),
+        [](const ClientAnswer&) {});
     EXPECT_FALSE(peer->read_request("tools/call").at("params").as_object().contains("_meta"));
 }
 
@@ -290,10 +293,32 @@ TEST(ClientLoss, KnowsWhatNeverLeft) {
                                first.take());
         client->client().start(ClientRequest("tools/call", {{"name", "t"}}), second.take());
     });
+    // What was given out in one turn is written in the next.
+    client->at_home([] {});
     client->at_home([] {});
     peer->close();
     EXPECT_EQ(first.get().error().applied, Applied::maybe);
     EXPECT_EQ(second.get().error().applied, Applied::no);
+}
+
+TEST(ClientLoss, IsTheSameOverPipes) {
+    int to[2];
+    int from[2];
+    ASSERT_EQ(::pipe2(to, O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(from, O_CLOEXEC), 0);
+    ClientOnLoop client({}, [&](const Client::Opened& opened) {
+        opened(std::shared_ptr<ClientTransport>(
+            ClientLines::make(client.thread(), os::Fd(from[0]), os::Fd(to[1]))));
+    });
+    Waited<Result<void>> connected;
+    client.at_home([&] { client.client().connect(connected.take()); });
+    char byte = 0;
+    ASSERT_EQ(::read(to[0], &byte, 1), 1);
+    ::close(to[0]);  // it takes nothing any more, and has said nothing
+    ::close(from[1]);
+    const Result<void> result = connected.get();
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::transport);
 }
 
 TEST(ClientLoss, MayConnectAgainFromInsideACompletion) {

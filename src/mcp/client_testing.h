@@ -22,9 +22,11 @@
 
 #include "base/mutex.h"
 #include "mcp/client.h"
+#include "mcp/client_http.h"
 #include "mcp/client_lines.h"
 #include "mcp/mcp_testing.h"
 #include "mcp/members.h"
+#include "net/http_client.h"
 #include "net/loop.h"
 #include "os/fd.h"
 
@@ -135,6 +137,7 @@ public:
     }
     Client& client() { return *client_; }
     const std::shared_ptr<net::LoopThread>& thread() { return loop_.thread(); }
+    net::Loop& loop() { return loop_; }
 
     Result<void> connect() {
         Waited<Result<void>> connected;
@@ -168,29 +171,57 @@ private:
     std::shared_ptr<Client> client_;
 };
 
-/// Each connection is one to this server, over lines.
-class LinesToServer {
+enum class Over : std::uint8_t { lines, http };
+
+/// Each connection is one to this server.
+class LinkToServer {
 public:
-    explicit LinesToServer(Server& server) : server_(server) {}
-    ~LinesToServer() {
+    explicit LinkToServer(Server& server, Over over = Over::lines) : server_(server), over_(over) {
+        if (over == Over::http) endpoint_ = std::move(HttpEndpoint::open(server).value());
+    }
+    ~LinkToServer() {
         for (std::thread& one : serves_) one.join();
     }
-    Client::Open open(std::function<std::shared_ptr<net::LoopThread>()> thread) {
-        return [this, thread = std::move(thread)](const Client::Opened& opened) {
+    /// For this client, which need not be there yet, and goes before.
+    Client::Open open(ClientOnLoop& client) {
+        return [this, &client](const Client::Opened& opened) {
+            if (over_ == Over::http) {
+                if (!http_) http_ = std::move(net::HttpClient::open(client.loop(), {}).value());
+                ClientHttpOptions options;
+                options.url = endpoint_->url();
+                opened(std::shared_ptr<ClientTransport>(ClientHttp::make(client.thread(), *http_, options)));
+                return;
+            }
             auto [ours, theirs] = connected_sockets();
             serves_.emplace_back([this, fd = std::make_shared<os::Fd>(std::move(theirs))] {
                 serve_stdio(server_, fd->get(), fd->get());
             });
             os::Fd again(::dup(ours.get()));
             opened(std::shared_ptr<ClientTransport>(
-                ClientLines::make(thread(), std::move(ours), std::move(again))));
+                ClientLines::make(client.thread(), std::move(ours), std::move(again))));
         };
     }
 
 private:
     Server& server_;
+    const Over over_;
+    std::unique_ptr<HttpEndpoint> endpoint_;
+    std::unique_ptr<net::HttpClient> http_;
     std::vector<std::thread> serves_;
 };
+
+/// An era and a transport, for tests of both.
+struct EraOver {
+    EraChoice era;
+    Over over;
+};
+inline const auto kErasAndTransports =
+    testing::Values(EraOver{EraChoice::modern, Over::lines}, EraOver{EraChoice::legacy, Over::lines},
+                    EraOver{EraChoice::modern, Over::http}, EraOver{EraChoice::legacy, Over::http});
+inline std::string name_of_era(const testing::TestParamInfo<EraOver>& info) {
+    return std::string(info.param.era == EraChoice::modern ? "modern" : "legacy") +
+           (info.param.over == Over::lines ? "_over_lines" : "_over_http");
+}
 
 /// The server's end of lines, in the test's hands. Waits for a minute at most.
 class ScriptedPeer {
