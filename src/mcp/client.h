@@ -97,7 +97,7 @@ private:
     void opened(EraChoice era, Result<std::shared_ptr<ClientTransport>> transport);
     void shook_hands(ClientHandshake::Ended ended);
     void connected(ServerFacts facts);
-    void fail_connecting(Error why);
+    void fail_connecting(const Error& why);
     void drop_connection(const TransportLoss& loss, ClientState state, std::optional<Error> why);
     void set_state(ClientState state, std::optional<Error> why);
     void end_connecting(const Result<void>& result);

@@ -158,7 +158,37 @@ void ClientCall::take_failure(ClientFailure failure) {
         list_first(true);
         return;
     }
+    if (failure.code == codes::kUrlsWanted && take_urls(failure)) return;
     finish(tl::unexpected(std::move(failure)));
+}
+
+// 2025-11-25: a request is refused until its person has opened pages, and is then made again. False: nobody
+// can be asked that here.
+bool ClientCall::take_urls(const ClientFailure& failure) {
+    const Value* asked =
+        failure.data.is_object() ? failure.data.get_object().if_contains("elicitations") : nullptr;
+    if (parts_.facts.codec->modern() || asked == nullptr || !asked->is_array() ||
+        asked->get_array().empty() || questions_ == nullptr || !questions_->abilities().url ||
+        rounds_ >= parts_.options.limits.max_rounds)
+        return false;
+    Object requests;
+    for (const Value& one : asked->get_array()) {
+        if (!one.is_object() || string_member(one.get_object(), "mode") != "url") return false;
+        requests[fmt::format("{}", requests.size())] =
+            Object{{"method", "elicitation/create"}, {"params", one}};
+    }
+    auto round = QuestionRound::read(requests, parts_.options.limits.max_questions);
+    if (!round) return false;
+    ask(*round, [this, failure](const Result<Object>& answers) {
+        const bool all = answers && std::all_of(answers->begin(), answers->end(), [](const auto& one) {
+                             return string_member(one.value().get_object(), "action") == "accept";
+                         });
+        if (all)
+            send();
+        else
+            finish(tl::unexpected(failure));
+    });
+    return true;
 }
 
 void ClientCall::take_questions(Object& result) {
@@ -194,25 +224,29 @@ void ClientCall::take_questions(Object& result) {
         finish(tl::unexpected(std::move(failure)));
         return;
     }
-    ask(std::move(*round));
-}
-
-void ClientCall::ask(std::shared_ptr<QuestionRound> round) {
-    const auto begun = std::chrono::steady_clock::now();
-    asking_ = round;
-    round->ask(parts_.thread, questions_, [self = shared_from_this(), begun](Result<Object> answers) {
-        self->asking_ = nullptr;
-        if (self->over_) return;
+    ask(*round, [this](Result<Object> answers) {
         if (!answers) {
             ClientFailure failure;
             failure.error = std::move(answers.error());
-            self->finish(tl::unexpected(std::move(failure)));
+            finish(tl::unexpected(std::move(failure)));
             return;
         }
-        self->since_ += std::chrono::steady_clock::now() - begun;
-        self->request_.params["inputResponses"] = std::move(*answers);
-        self->send();
+        request_.params["inputResponses"] = std::move(*answers);
+        send();
     });
+}
+
+// The time of this request stands still meanwhile.
+void ClientCall::ask(const std::shared_ptr<QuestionRound>& round, QuestionRound::Done then) {
+    const auto begun = std::chrono::steady_clock::now();
+    asking_ = round;
+    round->ask(parts_.thread, questions_,
+               [self = shared_from_this(), begun, then = std::move(then)](Result<Object> answers) {
+                   self->asking_ = nullptr;
+                   if (self->over_) return;
+                   self->since_ += std::chrono::steady_clock::now() - begun;
+                   then(std::move(answers));
+               });
 }
 
 // There is nothing to answer: the server wants to be asked again, but not at once and for ever.

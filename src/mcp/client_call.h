@@ -56,7 +56,8 @@ private:
     void answered(ClientAnswer answer);
     void take_failure(ClientFailure failure);
     void take_questions(Object& result);
-    void ask(std::shared_ptr<QuestionRound> round);
+    bool take_urls(const ClientFailure& failure);
+    void ask(const std::shared_ptr<QuestionRound>& round, QuestionRound::Done then);
     void wait_and_send();
     void finish(ClientAnswer answer);
 

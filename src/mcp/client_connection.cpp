@@ -51,7 +51,7 @@ void Client::open_transport(EraChoice era) {
 
 void Client::opened(EraChoice era, Result<std::shared_ptr<ClientTransport>> transport) {
     if (!transport) {
-        fail_connecting(std::move(transport.error()));
+        fail_connecting(transport.error());
         return;
     }
     transport_ = std::move(*transport);
@@ -77,7 +77,7 @@ void Client::shook_hands(ClientHandshake::Ended ended) {
         open_transport(EraChoice::legacy);
         return;
     }
-    fail_connecting(std::move(ended.facts.error()));
+    fail_connecting(ended.facts.error());
 }
 
 void Client::connected(ServerFacts facts) {
@@ -98,7 +98,7 @@ void Client::connected(ServerFacts facts) {
 }
 
 // What was found out about the era may be what is wrong now.
-void Client::fail_connecting(Error why) {
+void Client::fail_connecting(const Error& why) {
     verdict_.reset();
     const auto waiting = std::exchange(connecting_, {});
     const auto self = shared_from_this();

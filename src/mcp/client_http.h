@@ -70,12 +70,12 @@ private:
     ClientHttp(std::shared_ptr<net::LoopThread> thread, net::HttpClient& http, ClientHttpOptions options);
     net::HttpClientRequest request(std::string method, const Codec* codec) const;
     void post(OutgoingMessage message);
-    void get(std::shared_ptr<Stream> stream);
+    void get(const std::shared_ptr<Stream>& stream);
     void start(const std::shared_ptr<Stream>& stream, net::HttpClientRequest request);
     void take_head(Stream& stream, const net::HttpResponseHead& head);
     void take_piece(Stream& stream, std::string_view piece);
     void take_event(Stream& stream, const wire::SseEvent& event);
-    void take_end(std::shared_ptr<Stream> stream, const Result<void>& result);
+    void take_end(const std::shared_ptr<Stream>& stream, const Result<void>& result);
     void take_refusal(Stream& stream);
     void end_stream(const std::shared_ptr<Stream>& stream, Error why, bool may_have_arrived);
     bool take_up_again(const std::shared_ptr<Stream>& stream, bool refused);

@@ -13,6 +13,13 @@
 
 namespace callgate::mcp {
 
+/// The result of a tool that says nothing.
+inline const Object kNothing{{"content", Array{}}};
+
+inline ClientRequest a_call(std::string_view tool = "t", Object arguments = {}) {
+    return ClientRequest("tools/call", {{"name", tool}, {"arguments", std::move(arguments)}});
+}
+
 /// One request, and the connection that it came on, which is answered once.
 class ScriptedRequest {
 public:
