@@ -249,10 +249,10 @@ newcomer: ## the guides followed on a clone: install, build against it, every pr
 	@tests/newcomer/run.py
 
 .PHONY: fuzz
-fuzz: ## libFuzzer on every target, SECONDS (60) for each
+fuzz: ## libFuzzer on every target, or on those of ONLY="json sse", SECONDS (60) for each
 	@tools/setup.sh build clang
 	@$(call build,fuzz)
-	@tools/fuzz.sh $(SECONDS) $(JOBS)
+	@tools/fuzz.sh $(SECONDS) $(JOBS) $(ONLY)
 
 .PHONY: tsan
 tsan: ## the thread tests (*_threads_test.cpp) under ThreadSanitizer

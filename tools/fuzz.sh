@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/fuzz.sh SECONDS JOBS: each libFuzzer program of build/fuzz for that long, JOBS of them at a time.
+# tools/fuzz.sh SECONDS JOBS [SUBJECT…]: each libFuzzer program of build/fuzz, or those named, for that long, JOBS of them at
+# a time.
 #
 # Starts from the seeds in fuzz/corpus/X; what it learns is kept in build/fuzz/corpus/X for the next run, and an
 # input that breaks something in build/fuzz/findings/X. A finding becomes a seed when its fault is mended.
@@ -7,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=$1
 jobs=$2
+shift 2
 
 fuzz_one() {
     local subject=$1
@@ -29,7 +31,11 @@ fuzz_one() {
 }
 
 subjects=()
-for source in fuzz/*_fuzz.cpp; do
+for subject; do
+    [[ -e fuzz/${subject}_fuzz.cpp ]] || { echo "fuzz: there is no target '$subject' (fuzz/${subject}_fuzz.cpp)" >&2; exit 2; }
+    subjects+=("$subject")
+done
+((${#subjects[@]})) || for source in fuzz/*_fuzz.cpp; do
     [[ -e $source ]] || { echo "fuzz: there are no fuzz targets (fuzz/*_fuzz.cpp)" >&2; exit 1; }
     subjects+=("$(basename "$source" _fuzz.cpp)")
 done

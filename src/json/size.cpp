@@ -4,7 +4,8 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "json/pointer.h"
 
@@ -42,7 +43,7 @@ public:
 
 private:
     void push(const Value& value, std::size_t depth) { todo_.emplace_back(&value, depth); }
-    std::vector<std::pair<const Value*, std::size_t>> todo_;
+    boost::container::small_vector<std::pair<const Value*, std::size_t>, 32> todo_;
 };
 
 Error past(std::string_view reason, std::string_view what, std::size_t limit) {
@@ -102,7 +103,8 @@ std::optional<Unwritable> find_fault(const Value& value, std::size_t deepest) {
         const Value* container;
         std::size_t next;
     };
-    std::vector<Level> levels{{&value, 0}};
+    boost::container::small_vector<Level, 16> levels;
+    levels.push_back({&value, 0});
     while (!levels.empty()) {
         auto& [container, next] = levels.back();
         const Array* const array = container->if_array();

@@ -28,6 +28,9 @@ bool same_word(std::string_view a, std::string_view b) {
            });
 }
 
+// What most clients say, to the letter.
+constexpr std::string_view kUsualAccept = "application/json, text/event-stream";
+
 // The type of a header's value, without its parameters.
 std::string_view media_type(std::string_view value) {
     return wire::trim(value.substr(0, value.find(';')));
@@ -46,22 +49,15 @@ bool accepts(std::string_view header, std::string_view type) {
     return false;
 }
 
-class HeadersOf final : public RequestHeaders {
-public:
-    explicit HeadersOf(std::shared_ptr<const net::HttpRequest> request) : request_(std::move(request)) {}
-    std::optional<std::string> find(std::string_view name) const override { return request_->header(name); }
-
-private:
-    const std::shared_ptr<const net::HttpRequest> request_;
-};
-
 }  // namespace
 
 /// A request that came, and how it is answered.
-struct HttpTransport::Visit {
-    std::shared_ptr<net::HttpRequest> request;
+struct HttpTransport::Visit final : RequestHeaders {
+    std::unique_ptr<net::HttpRequest> request;
     std::shared_ptr<net::HttpReply> reply;
     net::HttpHeaders common;  ///< of every answer: what a browser must see
+
+    std::optional<std::string> find(std::string_view name) const override { return request->header(name); }
 
     net::HttpHeaders headers(std::string_view type) const {
         net::HttpHeaders all = common;
@@ -72,9 +68,8 @@ struct HttpTransport::Visit {
         }
         return all;
     }
-    void refuse(int status, const Fault& fault) const {
-        reply->send({status, headers(kJson), error_text(nullptr, fault)});
-    }
+    void answer(int status, std::string text) const { reply->send({status, common, std::move(text), kJson}); }
+    void refuse(int status, const Fault& fault) const { answer(status, error_text(nullptr, fault)); }
     void done(int status) const { reply->send({status, common, {}}); }
 };
 
@@ -82,7 +77,7 @@ struct HttpTransport::Visit {
 // again.
 class HttpTransport::Way final : public Outlet {
 public:
-    Way(Visit visit, std::shared_ptr<const HttpTransport> transport)
+    Way(Arrived visit, std::shared_ptr<const HttpTransport> transport)
         : visit_(std::move(visit)), transport_(std::move(transport)), core_(transport_->core_) {}
 
     void belongs_to(const std::shared_ptr<Session>& session, bool begins) override {
@@ -99,13 +94,14 @@ public:
             finish();
             return;
         }
-        net::HttpHeaders headers = visit_.headers(kJson);
-        if (begins_ && session_->codec != nullptr) headers.emplace_back("Mcp-Session-Id", session_->id());
-        visit_.reply->send({status, std::move(headers), std::move(text)});
+        if (!begins_ || session_->codec == nullptr) return visit_->answer(status, std::move(text));
+        net::HttpHeaders headers = visit_->common;
+        headers.emplace_back("Mcp-Session-Id", session_->id());
+        visit_->reply->send({status, std::move(headers), std::move(text), kJson});
     }
     void on_gone(std::function<void()> function) override {
         if (session_) return;
-        visit_.reply->on_gone([core = core_, function = std::move(function)] { core->at_home(function); });
+        visit_->reply->on_gone([core = core_, function = std::move(function)] { core->at_home(function); });
     }
     void close_stream() override {
         if (!session_ || session_->codec == nullptr || !session_->codec->stream_polling()) return;
@@ -116,17 +112,17 @@ public:
         if (!begun_) begin();
         finish();
     }
-    void acknowledge() override { visit_.done(202); }
+    void acknowledge() override { visit_->done(202); }
     const Transport* transport() const override { return transport_.get(); }
 
 private:
     void begin() {
         if (begun_) return;
         begun_ = true;
-        visit_.reply->begin(200, visit_.headers(kEvents), std::string(kStillThere));
+        visit_->reply->begin(200, visit_->headers(kEvents), std::string(kStillThere));
         if (!session_) return;
         stream_ = session_->new_stream();
-        stream_->attach(visit_.reply);
+        stream_->attach(visit_->reply);
         if (session_->codec != nullptr && session_->codec->stream_polling()) stream_->prime();
     }
     void write(std::string text) {
@@ -136,16 +132,16 @@ private:
         }
         std::string out;
         wire::append_event(out, {text, {}, {}});
-        visit_.reply->write(std::move(out));
+        visit_->reply->write(std::move(out));
     }
     void finish() {
         if (stream_)
             stream_->finish();
         else
-            visit_.reply->end();
+            visit_->reply->end();
     }
 
-    const Visit visit_;
+    const Arrived visit_;
     const std::shared_ptr<const HttpTransport> transport_;
     const std::shared_ptr<ServerCore>& core_;
     std::shared_ptr<Session> session_;
@@ -176,23 +172,25 @@ private:
 }  // namespace
 
 void HttpTransport::take(std::unique_ptr<net::HttpRequest> request, std::shared_ptr<net::HttpReply> reply) {
-    Visit visit{std::move(request), std::move(reply), {}};
-    if (const auto origin = visit.request->header("Origin")) {
-        visit.common = {{"Access-Control-Allow-Origin", *origin},
-                        {"Access-Control-Expose-Headers", "Mcp-Session-Id"},
-                        {"Vary", "Origin"}};
+    const auto visit = std::make_shared<Visit>();
+    visit->request = std::move(request);
+    visit->reply = std::move(reply);
+    if (const auto origin = visit->request->header("Origin")) {
+        visit->common = {{"Access-Control-Allow-Origin", *origin},
+                         {"Access-Control-Expose-Headers", "Mcp-Session-Id"},
+                         {"Vary", "Origin"}};
     }
     if (core_->loop().here(0)) {
         look_at(visit);
         return;
     }
-    core_->at_home([self = shared_from_this(), visit = std::move(visit)] { self->look_at(visit); });
+    core_->at_home([self = shared_from_this(), visit] { self->look_at(visit); });
 }
 
-void HttpTransport::look_at(const Visit& visit) {
-    const std::string_view method = visit.request->method();
-    if (visit.request->path() != path_) {
-        visit.reply->send({404, visit.headers("text/plain"), fmt::format("MCP is served at {}\n", path_)});
+void HttpTransport::look_at(const Arrived& visit) {
+    const std::string_view method = visit->request->method();
+    if (visit->request->path() != path_) {
+        visit->reply->send({404, visit->headers("text/plain"), fmt::format("MCP is served at {}\n", path_)});
     } else if (method == "POST") {
         post(visit);
     } else if (method == "GET") {
@@ -200,42 +198,42 @@ void HttpTransport::look_at(const Visit& visit) {
     } else if (method == "DELETE") {
         end(visit);
     } else if (method == "OPTIONS") {
-        net::HttpHeaders headers = visit.common;
+        net::HttpHeaders headers = visit->common;
         headers.emplace_back("Allow", "POST, GET, DELETE, OPTIONS");
         headers.emplace_back("Access-Control-Allow-Methods", "POST, GET, DELETE");
         // A browser asks about each by name, parameters' headers included.
         headers.emplace_back("Access-Control-Allow-Headers",
-                             visit.request->header("Access-Control-Request-Headers")
+                             visit->request->header("Access-Control-Request-Headers")
                                  .value_or("content-type, authorization, last-event-id, mcp-session-id, "
                                            "mcp-protocol-version, mcp-method, mcp-name"));
         headers.emplace_back("Access-Control-Max-Age", "600");
-        visit.reply->send({204, std::move(headers), {}});
+        visit->reply->send({204, std::move(headers), {}});
     } else {
-        net::HttpHeaders headers = visit.headers("text/plain");
+        net::HttpHeaders headers = visit->headers("text/plain");
         headers.emplace_back("Allow", "POST, GET, DELETE, OPTIONS");
-        visit.reply->send({405, std::move(headers), "MCP is spoken by POST, GET and DELETE\n"});
+        visit->reply->send({405, std::move(headers), "MCP is spoken by POST, GET and DELETE\n"});
     }
 }
 
-void HttpTransport::post(const Visit& visit) {
-    const auto type = visit.request->header_view("Content-Type");
+void HttpTransport::post(const Arrived& visit) {
+    const auto type = visit->request->header_view("Content-Type");
     if (!type || !same_word(media_type(*type), kJson)) {
-        visit.refuse(415, {codes::kInvalidRequest, "A message is sent as application/json."});
+        visit->refuse(415, {codes::kInvalidRequest, "A message is sent as application/json."});
         return;
     }
-    const auto accept = visit.request->header_view("Accept");
-    if (accept && !(accepts(*accept, kJson) && accepts(*accept, kEvents))) {
-        visit.refuse(406,
-                     {codes::kInvalidRequest, "A client accepts application/json and text/event-stream."});
+    const auto accept = visit->request->header_view("Accept");
+    if (accept && *accept != kUsualAccept && !(accepts(*accept, kJson) && accepts(*accept, kEvents))) {
+        visit->refuse(406,
+                      {codes::kInvalidRequest, "A client accepts application/json and text/event-stream."});
         return;
     }
-    take_messages(visit, read_messages(visit.request->take_body(), core_->options().limits.message));
+    take_messages(visit, read_messages(visit->request->take_body(), core_->options().limits.message));
 }
 
-void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
-    const auto id = visit.request->header_view("Mcp-Session-Id");
+void HttpTransport::take_messages(const Arrived& visit, ReadMessages messages) {
+    const auto id = visit->request->header_view("Mcp-Session-Id");
     Arrival arrival{std::make_shared<Way>(visit, shared_from_this()), id ? core_->find_session(*id) : nullptr,
-                    std::make_shared<HeadersOf>(visit.request), true, id.has_value()};
+                    visit, true, id.has_value()};
     if (!messages.batch) {
         if (auto* bad = std::get_if<BadMessage>(&messages.all.front()))
             core_->refuse(*bad, arrival);
@@ -245,20 +243,20 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
     }
     const auto session = arrival.session;
     if (session == nullptr || session->codec == nullptr || !session->codec->batches()) {
-        visit.refuse(
+        visit->refuse(
             400, {codes::kInvalidRequest, "A POST is one message: batches are of sessions of 2025-03-26."});
         return;
     }
     const std::size_t most = core_->options().limits.max_batch;
     if (messages.all.size() > most) {
-        visit.refuse(400, {codes::kInvalidRequest, fmt::format("A batch has at most {} messages.", most)});
+        visit->refuse(400, {codes::kInvalidRequest, fmt::format("A batch has at most {} messages.", most)});
         return;
     }
     const auto batch = std::make_shared<Batch>(messages.all.size(), [visit](std::string text) {
         if (text.empty())
-            visit.done(202);
+            visit->done(202);
         else
-            visit.reply->send({200, visit.headers(kJson), std::move(text)});
+            visit->answer(200, std::move(text));
     });
     arrival.in_batch = true;
     for (ReadMessage& one : messages.all) {
@@ -270,36 +268,36 @@ void HttpTransport::take_messages(const Visit& visit, ReadMessages messages) {
     }
 }
 
-void HttpTransport::get(const Visit& visit) {
-    const auto id = visit.request->header_view("Mcp-Session-Id");
+void HttpTransport::get(const Arrived& visit) {
+    const auto id = visit->request->header_view("Mcp-Session-Id");
     if (!id) {
-        net::HttpHeaders headers = visit.headers("text/plain");
+        net::HttpHeaders headers = visit->headers("text/plain");
         headers.emplace_back("Allow", "POST");
-        visit.reply->send({405, std::move(headers), "A stream belongs to a session (Mcp-Session-Id)\n"});
+        visit->reply->send({405, std::move(headers), "A stream belongs to a session (Mcp-Session-Id)\n"});
         return;
     }
     const auto session = core_->find_session(*id);
     if (session == nullptr) {
-        visit.refuse(404, {codes::kInvalidRequest, "There is no such session."});
+        visit->refuse(404, {codes::kInvalidRequest, "There is no such session."});
         return;
     }
-    const auto accept = visit.request->header_view("Accept");
+    const auto accept = visit->request->header_view("Accept");
     if (accept && !accepts(*accept, kEvents)) {
-        visit.refuse(406, {codes::kInvalidRequest, "A client that listens accepts text/event-stream."});
+        visit->refuse(406, {codes::kInvalidRequest, "A client that listens accepts text/event-stream."});
         return;
     }
     if (drains) {
-        visit.refuse(503, {codes::kInternal, "The server is about to end."});
+        visit->refuse(503, {codes::kInternal, "The server is about to end."});
         return;
     }
     auto place = core_->place_to_listen();
     if (place == nullptr) {
-        visit.refuse(503, {codes::kInternal, "As many clients listen as may; try again later."});
+        visit->refuse(503, {codes::kInternal, "As many clients listen as may; try again later."});
         return;
     }
     const auto lost_with = [&](const std::shared_ptr<EventStream>& stream) {
-        visit.reply->on_gone(
-            [core = core_, weak = std::weak_ptr(stream), reply = std::weak_ptr(visit.reply)] {
+        visit->reply->on_gone(
+            [core = core_, weak = std::weak_ptr(stream), reply = std::weak_ptr(visit->reply)] {
                 core->at_home([weak, reply] {
                     const auto attached = weak.lock();
                     const auto gone = reply.lock();
@@ -307,38 +305,39 @@ void HttpTransport::get(const Visit& visit) {
                 });
             });
     };
-    if (const auto last = visit.request->header_view("Last-Event-ID")) {
+    if (const auto last = visit->request->header_view("Last-Event-ID")) {
         const auto event = parse_event_id(*last);
         const auto stream = event ? session->find_stream(event->stream) : nullptr;
         if (stream == nullptr || !stream->can_resume(event->event)) {
-            visit.refuse(400, {codes::kInvalidRequest, "What came after this event is not kept (any more)."});
+            visit->refuse(400,
+                          {codes::kInvalidRequest, "What came after this event is not kept (any more)."});
             return;
         }
-        visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
-        stream->resume(event->event, visit.reply, std::move(place));
+        visit->reply->begin(200, visit->headers(kEvents), std::string(kStillThere));
+        stream->resume(event->event, visit->reply, std::move(place));
         if (stream == session->side_stream)
             session->side = std::make_shared<SideStream>(stream, shared_from_this());
         lost_with(stream);
         return;
     }
-    visit.reply->begin(200, visit.headers(kEvents), std::string(kStillThere));
+    visit->reply->begin(200, visit->headers(kEvents), std::string(kStillThere));
     if (session->side_stream == nullptr || session->side_stream->finished())
         session->side_stream = session->new_stream();
     session->side = std::make_shared<SideStream>(session->side_stream, shared_from_this());
-    session->side_stream->attach(visit.reply, std::move(place));
+    session->side_stream->attach(visit->reply, std::move(place));
     lost_with(session->side_stream);
 }
 
-void HttpTransport::end(const Visit& visit) {
-    const auto id = visit.request->header_view("Mcp-Session-Id");
+void HttpTransport::end(const Arrived& visit) {
+    const auto id = visit->request->header_view("Mcp-Session-Id");
     const auto session = id ? core_->find_session(*id) : nullptr;
     if (session == nullptr) {
-        visit.refuse(id ? 404 : 405, {codes::kInvalidRequest,
-                                      id ? "There is no such session." : "There is no session to end."});
+        visit->refuse(id ? 404 : 405, {codes::kInvalidRequest,
+                                       id ? "There is no such session." : "There is no session to end."});
         return;
     }
     core_->end_session(session);
-    visit.done(204);
+    visit->done(204);
 }
 
 class HttpEndpoint::Impl {

@@ -31,12 +31,13 @@ public:
 private:
     class Way;
     struct Visit;
+    using Arrived = std::shared_ptr<const Visit>;
 
-    void look_at(const Visit& visit);
-    void post(const Visit& visit);
-    void get(const Visit& visit);
-    void end(const Visit& visit);
-    void take_messages(const Visit& visit, ReadMessages messages);
+    void look_at(const Arrived& visit);
+    void post(const Arrived& visit);
+    void get(const Arrived& visit);
+    void end(const Arrived& visit);
+    void take_messages(const Arrived& visit, ReadMessages messages);
 
     const std::shared_ptr<ServerCore> core_;
     const std::string path_;

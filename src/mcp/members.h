@@ -3,7 +3,9 @@
 // Threads: pure functions; what they give is good for as long as the object is.
 #pragma once
 
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include <callgate/json.h>
 
@@ -20,6 +22,14 @@ inline std::string_view string_member(const Object& object, std::string_view mem
 inline const Object* object_member(const Object& object, std::string_view member) {
     const Value* value = object.if_contains(member);
     return value == nullptr ? nullptr : value->if_object();
+}
+
+/// A move that brings the memory along, too, in which the members of `from` are. An assignment would copy
+/// them where `to` has memory of another kind.
+template <class What>
+void take_over(What& to, What&& from) noexcept {
+    std::destroy_at(&to);
+    std::construct_at(&to, std::move(from));
 }
 
 }  // namespace callgate::mcp

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "json/document_memory.h"
 #include "mcp/members.h"
 
 namespace callgate::mcp {
@@ -25,16 +26,16 @@ bool is_id(const Value& value) {
 ReadMessage read_response(Object& object, Value id) {
     Message message;
     message.kind = Message::Kind::response;
-    message.id = std::move(id);
+    take_over(message.id, std::move(id));
     Value* result = object.if_contains("result");
     Value* error = object.if_contains("error");
     if ((result == nullptr) == (error == nullptr))
         return bad(nullptr, "A response has either a result or an error.");
     if (result != nullptr) {
-        message.result = std::move(*result);
+        take_over(message.result, std::move(*result));
     } else {
         if (!error->is_object()) return bad(nullptr, "A response's error is no object.");
-        message.error = std::move(error->get_object());
+        message.error.emplace(std::move(error->get_object()));
     }
     return message;
 }
@@ -44,7 +45,7 @@ ReadMessage read_object(Object& object) {
     if (Value* given = object.if_contains("id")) {
         // Some older peers answer what they could not read with an id of null.
         if (is_id(*given))
-            id = std::move(*given);
+            take_over(id, std::move(*given));
         else if (!given->is_null() || object.contains("method"))
             return bad(nullptr, "An id is a string (up to 1,024 bytes) or an integer.");
     }
@@ -60,9 +61,9 @@ ReadMessage read_object(Object& object) {
         if (!params->is_object()) {
             return BadMessage{std::move(id), Fault(codes::kInvalidParams, "Parameters are an object.")};
         }
-        message.params = std::move(params->get_object());
+        take_over(message.params, std::move(params->get_object()));
     }
-    message.id = std::move(id);
+    take_over(message.id, std::move(id));
     return message;
 }
 
@@ -83,7 +84,9 @@ void append_head(std::string& out, const Value& id) {
 
 ReadMessages read_messages(std::string_view text, const json::ParseLimits& limits) {
     ReadMessages read;
-    auto value = json::parse(text, limits);
+    const auto memory = json::DocumentMemory::make();
+    auto value = json::parse(text, limits, memory.storage);
+    memory.document->seal();
     if (!value) {
         read.all.emplace_back(
             BadMessage{nullptr, Fault(codes::kParse, value.error().message, value.error().details)});

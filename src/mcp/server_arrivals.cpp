@@ -123,9 +123,9 @@ void ServerCore::take_request(Message message, const Arrival& arrival) {
 void ServerCore::take_modern(Message message, const Arrival& arrival) {
     auto exchange = std::make_shared<Exchange>();
     exchange->codec = &codec_2026_07_28();
-    exchange->id = std::move(message.id);
+    take_over(exchange->id, std::move(message.id));
     exchange->method = std::move(message.method);
-    exchange->params = std::move(message.params);
+    take_over(exchange->params, std::move(message.params));
     exchange->outlet = arrival.outlet;
     exchange->headers = arrival.headers;
     if (!arrival.http) exchange->session = arrival.session;
@@ -193,9 +193,9 @@ void ServerCore::take_modern(Message message, const Arrival& arrival) {
 void ServerCore::take_legacy(Message message, const Arrival& arrival) {
     auto exchange = std::make_shared<Exchange>();
     exchange->codec = &latest_legacy_codec();
-    exchange->id = std::move(message.id);
+    take_over(exchange->id, std::move(message.id));
     exchange->method = std::move(message.method);
-    exchange->params = std::move(message.params);
+    take_over(exchange->params, std::move(message.params));
     exchange->session = arrival.session;
     exchange->outlet = arrival.outlet;
     exchange->headers = arrival.headers;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -17,7 +19,7 @@
 namespace callgate::net {
 namespace {
 
-constexpr std::size_t kLookupThreads = 4;
+constexpr std::size_t kLookupThreads = 8;
 constexpr std::size_t kMostLookups = 1'024;
 // Of one name; what follows would never be tried.
 constexpr std::size_t kMostAddresses = 16;
@@ -57,62 +59,81 @@ Result<std::vector<IpAddress>> addresses_of(const std::string& host) {
 
 class SystemLookup final : public HostLookup {
 public:
+    SystemLookup() = default;
     ~SystemLookup() override {
         CALLGATE_MAY_BLOCK("the end of looking up names");
-        std::deque<Wanted> dropped;
+        std::map<std::string, std::vector<Done>> dropped;
         {
             const base::MutexLock lock(mutex_);
             ended_ = true;
-            dropped.swap(wanted_);
+            hosts_.clear();
+            wanted_.swap(dropped);
             changed_.notify_all();
         }
         for (std::thread& thread : threads_) thread.join();
     }
-    SystemLookup() = default;
     SystemLookup(const SystemLookup&) = delete;
     SystemLookup& operator=(const SystemLookup&) = delete;
 
     void look_up(std::string host, Done done) override {
-        {
-            const base::MutexLock lock(mutex_);
-            if (wanted_.size() < kMostLookups) {
-                wanted_.push_back({std::move(host), std::move(done)});
-                if (idle_ < wanted_.size() && threads_.size() < kLookupThreads)
-                    threads_.emplace_back([this] { run(); });
-                changed_.notify_one();
-                return;
-            }
-        }
-        done(fail(ErrorCode::unavailable, "Too many names wait to be looked up.",
-                  {{"reason", "too_many_lookups"}}));
+        if (!take(std::move(host), done))
+            done(fail(ErrorCode::unavailable, "Too many names wait to be looked up.",
+                      {{"reason", "too_many_lookups"}}));
     }
 
 private:
-    struct Wanted {
-        std::string host;
-        Done done;
-    };
+    bool take(std::string host, Done& done) {
+        const base::MutexLock lock(mutex_);
+        if (waiting_ >= kMostLookups) return false;
+        // Who wants a name that is being looked up has it with the others: a name that hangs has one thread.
+        if (!wanted_.contains(host)) {
+            if (idle_ <= hosts_.size() && threads_.size() < kLookupThreads && !add_thread()) return false;
+            hosts_.push_back(host);
+            changed_.notify_one();
+        }
+        wanted_[std::move(host)].push_back(std::move(done));
+        ++waiting_;
+        return true;
+    }
+
+    // False: there is none, and the system has no room for one.
+    bool add_thread() CALLGATE_REQUIRES(mutex_) {
+        try {
+            threads_.emplace_back([this] { run(); });
+        } catch (const std::system_error&) {
+            return !threads_.empty();
+        }
+        return true;
+    }
 
     void run() {
         const base::OurThread ours;
         base::MutexLock lock(mutex_);
         for (;;) {
             ++idle_;
-            changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return ended_ || !wanted_.empty(); });
+            changed_.wait(lock, [this]() CALLGATE_REQUIRES(mutex_) { return ended_ || !hosts_.empty(); });
             --idle_;
             if (ended_) return;
-            Wanted next = std::move(wanted_.front());
-            wanted_.pop_front();
+            const std::string host = std::move(hosts_.front());
+            hosts_.pop_front();
             lock.unlock();
-            next.done(addresses_of(next.host));
-            next = {};
+            const auto found = addresses_of(host);
+            lock.lock();
+            const auto dones = wanted_.extract(host);
+            if (dones.empty()) continue;
+            waiting_ -= dones.mapped().size();
+            lock.unlock();
+            for (const Done& done : dones.mapped()) done(found);
             lock.lock();
         }
     }
 
     base::Mutex mutex_;
     base::CondVar changed_;
-    std::deque<Wanted> wanted_ CALLGATE_GUARDED_BY(mutex_);
+    std::deque<std::string> hosts_ CALLGATE_GUARDED_BY(mutex_);  // that no thread has taken yet
+    // Also of those that are being looked up.
+    std::map<std::string, std::vector<Done>> wanted_ CALLGATE_GUARDED_BY(mutex_);
+    std::size_t waiting_ CALLGATE_GUARDED_BY(mutex_) = 0;
     std::vector<std::thread> threads_;  // grows under the mutex
     std::size_t idle_ CALLGATE_GUARDED_BY(mutex_) = 0;
     bool ended_ CALLGATE_GUARDED_BY(mutex_) = false;

@@ -1,8 +1,8 @@
 // What addresses a name has.
 //
 // The system's own function for it blocks, for as long as its servers do not answer. So it is called on a few
-// threads that are kept for it, never on a loop's; one that is held up holds up no other name, until all of
-// them are.
+// threads that are kept for it, never on a loop's. A name that is being looked up is asked for once, however
+// many want it: so one that hangs holds up no other, nor do several, as long as there is a thread left.
 //
 // Threads: may be used from any thread.
 #pragma once

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <latch>
 
 #include <gtest/gtest.h>
 
@@ -32,6 +33,18 @@ TEST(HostLookup, SaysWhatItDoesNotFind) {
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::transport);
     EXPECT_EQ(found.error().details.at("reason").get_string(), "lookup");
+}
+
+TEST(HostLookup, AnswersEveryoneWhoWantsTheSameName) {
+    const auto lookup = system_lookup();
+    std::latch all(200);
+    for (int i = 0; i < 200; ++i)
+        lookup->look_up(i % 2 == 0 ? "localhost" : "no-such-name.invalid",
+                        [&all, i](const Result<std::vector<IpAddress>>& found) {
+                            EXPECT_EQ(found.has_value(), i % 2 == 0);
+                            all.count_down();
+                        });
+    all.wait();
 }
 
 TEST(HostLookup, MayGoWhileNamesWait) {

@@ -100,6 +100,11 @@ void append_head(std::string& out, int status, const HttpHeaders& headers, const
         out += value;
         out += "\r\n";
     }
+    if (!framing.content_type.empty()) {
+        out += "Content-Type: ";
+        out += framing.content_type;
+        out += "\r\n";
+    }
     if (framing.chunked) out += "Transfer-Encoding: chunked\r\n";
     if (framing.size) {
         out += "Content-Length: ";

@@ -23,6 +23,7 @@ struct HttpFraming {
     bool keep_alive = false;  ///< to be said to a peer of HTTP/1.0, which would not expect it
     bool chunked = false;
     std::optional<std::size_t> size;
+    std::string_view content_type;  ///< "": there is none, or a header says it
 };
 
 /// Headers that are the server's own, and those that would break the head, are left out.

@@ -132,8 +132,11 @@ void HttpClientConnection::paused() {
 void HttpClientConnection::resumed() {
     if (phase_ != Phase::running) return;
     set_phase_deadline();
-    core_->later([self = shared_from_this(), exchange = exchange_] {
-        if (self->exchange_ == exchange && !exchange->paused()) self->process(std::exchange(self->held_, {}));
+    if (std::exchange(goes_on_later_, true)) return;
+    core_->later([self = shared_from_this()] {
+        self->goes_on_later_ = false;
+        if (self->phase_ == Phase::running && !self->exchange_->paused())
+            self->process(std::exchange(self->held_, {}));
     });
 }
 
@@ -177,7 +180,8 @@ void HttpClientConnection::read_later() {
 }
 
 void HttpClientConnection::readable() {
-    if (phase_ == Phase::closed || (phase_ == Phase::running && exchange_->paused())) return;
+    if (phase_ == Phase::closed) return;
+    if (phase_ == Phase::running && (goes_on_later_ || exchange_->paused())) return;
     const SocketStream::Moved moved = stream_->read(core_->room());
     const bool over = moved.state == SocketStream::State::ended || moved.state == SocketStream::State::failed;
     if (phase_ == Phase::securing && !over && stream_->ready()) run();

@@ -103,7 +103,8 @@ private:
     bool waits_to_read_ = false;
     bool waits_to_write_ = false;
     bool reads_later_ = false;
-    bool broken_ = false;  // nothing can be written any more
+    bool goes_on_later_ = false;  // with what was held; until then nothing is read
+    bool broken_ = false;         // nothing can be written any more
 };
 
 }  // namespace callgate::net

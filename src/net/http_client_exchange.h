@@ -61,7 +61,7 @@ public:
     std::span<const iovec> unwritten(std::span<iovec, 2> room) const noexcept;
     void written(std::size_t bytes) noexcept;
     bool all_written() const noexcept { return written_ == head_.size() + body_.size(); }
-    /// Once at most, and only if that changes nothing but the time it takes.
+    /// Once at most, and only if the peer cannot act on it twice.
     bool may_be_sent_again() const noexcept { return !again_ && (!sent_ || idempotent_); }
     void send_again() noexcept;
 

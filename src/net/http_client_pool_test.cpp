@@ -259,7 +259,8 @@ TEST(HttpClientPool, AConnectionIsKeptForItsTimeOrForThatOfThePeer) {
     peer.send(kOk);
     EXPECT_EQ(first.fault(), "");
     EXPECT_TRUE(peer.ended());
-    const auto patient = must(HttpClient::open(loop, {}));
+    options.pool.idle_time = std::chrono::hours(1);
+    const auto patient = must(HttpClient::open(loop, options));
     const WatchedExchange second(*patient, {"GET", listener.url()});
     TestClient hasty = listener.accept_request();
     // A second before it the peer is not to be trusted any more.

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/must.h"
@@ -35,7 +36,7 @@ TEST(HttpClientThreads, AThousandExchangesAtOnceGetEachItsOwnAnswer) {
     Loop loop;
     const auto server = must(HttpServer::open(serving, {}, echo_somehow));
     HttpClientOptions options;
-    options.pool.max_per_origin = 50;
+    options.pool.max_per_origin = options.pool.max_idle_per_origin = 50;
     const auto client = must(HttpClient::open(loop, options));
     std::atomic<std::size_t> crossed{0};
     std::latch ended(kThreads * kEach);
@@ -96,6 +97,43 @@ TEST(HttpClientThreads, CancelsPausesAndCountersComeFromAnyThread) {
     for (std::thread& thread : threads) thread.join();
     ended.wait();
     EXPECT_EQ(wrong.load(), 0u);
+}
+
+TEST(HttpClientThreads, ABodyThatIsPausedAtEveryPieceIsStillInOrder) {
+    Loop loop;
+    const TestListener listener;
+    const auto client = must(HttpClient::open(loop, {}));
+    std::string body;
+    for (int i = 0; i < 100'000; ++i) body += std::to_string(i) + ",";
+    std::shared_ptr<HttpExchange> exchange;
+    std::string come;
+    std::latch ended(1);
+    HttpHandlers handlers;
+    handlers.on_piece = [&](std::string_view piece) {
+        come += piece;
+        exchange->pause();
+    };
+    handlers.on_end = [&](const Result<void>& result) {
+        EXPECT_TRUE(result);
+        ended.count_down();
+    };
+    on_thread(loop, [&] { exchange = client->send({"GET", listener.url()}, std::move(handlers)); });
+    TestClient peer = listener.accept_request();
+    std::thread resumes([&] {
+        while (!ended.try_wait()) {
+            exchange->resume();
+            std::this_thread::yield();
+        }
+    });
+    peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (std::size_t at = 0; at < body.size(); at += 1'001) {
+        const std::string piece = body.substr(at, 1'001);
+        peer.send(fmt::format("{:x}\r\n{}\r\n", piece.size(), piece));
+    }
+    peer.send("0\r\n\r\n");
+    ended.wait();
+    resumes.join();
+    EXPECT_TRUE(come == body);
 }
 
 TEST(HttpClientThreads, ItMayGoWhileExchangesComeAndGo) {

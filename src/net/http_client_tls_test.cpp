@@ -129,7 +129,7 @@ TEST_F(HttpClientTls, APeerThatSpeaksNoTlsIsAnError) {
     EXPECT_FALSE(gone.sent());
 }
 
-// A server of TLS that says what it is given, and ends as it is told.
+// What becomes of an exchange whose peer says this through TLS, and ends properly or not.
 std::string fault_of_answer(const HttpTls& files, HttpClient& client, std::string_view answer,
                             bool properly) {
     const TestListener listener;

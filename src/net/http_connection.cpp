@@ -14,12 +14,12 @@ constexpr std::size_t kSmallBody = 16u << 10;
 
 }  // namespace
 
-HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer)
+HttpConnection::HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer)
     : shard_(std::move(shard)),
       link_(std::make_shared<HttpLink>(shard_->thread(), shard_->limits().max_waiting_bytes, std::move(peer),
                                        shard_->state().held)),
-      socket_(shard_->thread()->context()),
-      stream_(socket.get(), shard_->state().tls.get()),
+      socket_(std::move(socket)),
+      stream_(socket_.get(), shard_->state().tls.get()),
       reader_(shard_->limits()) {
     link_->connection = this;
 }
@@ -31,14 +31,13 @@ HttpConnection::~HttpConnection() {
     shard_->state().connection_has_gone();
 }
 
-bool HttpConnection::start(os::Fd socket) {
-    boost::system::error_code error;
-    (void)socket_.assign(socket.get(), error);
-    if (error) {
+bool HttpConnection::start() {
+    watched_for_.read = true;
+    place_ = shard_->thread()->sockets().add(socket_.get(), shared_from_this(), watched_for_);
+    if (place_ == SocketWatch::kNowhere) {
         close();
         return false;
     }
-    socket.release();
     shard_->set_deadline(*this, stream_.ready() ? HttpDeadline::idle : HttpDeadline::tls);
     wait_to_read();
     return true;
@@ -55,8 +54,9 @@ void HttpConnection::close() {
     link_->connection = nullptr;
     HttpConnectionHook::unlink();
     shard_->set_deadline(*this, HttpDeadline::none);
-    boost::system::error_code ignored;
-    (void)socket_.close(ignored);
+    if (place_ != SocketWatch::kNowhere)
+        shard_->thread()->sockets().remove(std::exchange(place_, SocketWatch::kNowhere), socket_.get());
+    socket_.reset();
     out_.clear();
     std::string().swap(ahead_);
     reader_ = HttpRequestReader(shard_->limits());
@@ -80,24 +80,40 @@ void HttpConnection::deadline_passed() {
 
 // ---- what comes
 
-void HttpConnection::wait_to_read() {
-    if (ahead_.size() >= kMostAhead) return wait_for_error();
-    if (std::exchange(waits_to_read_, true)) return;
-    socket_.async_wait(socket_.wait_read,
-                       [self = shared_from_this()](const boost::system::error_code& error) {
-                           self->waits_to_read_ = false;
-                           if (!error) self->readable();
-                       });
+void HttpConnection::ready(Readiness what) {
+    const bool write = what.write && waits_to_write_;
+    const bool read = reads_when_ == ReadsWhen::readable   ? what.read
+                      : reads_when_ == ReadsWhen::writable ? what.write
+                                                           : false;
+    if (!write && !read) return ready_for_nobody(what);
+    if (write) {
+        waits_to_write_ = false;
+        drive({});
+    }
+    if (!read || phase_ == Phase::closed) return;
+    reads_when_ = ReadsWhen::never;
+    readable();
 }
 
-// A peer that is too far ahead is not read, but still noticed when it resets the connection.
-void HttpConnection::wait_for_error() {
-    if (std::exchange(waits_for_error_, true)) return;
-    socket_.async_wait(socket_.wait_error,
-                       [self = shared_from_this()](const boost::system::error_code& error) {
-                           self->waits_for_error_ = false;
-                           if (!error) self->close();
-                       });
+// It would be reported again and again. Of a peer that has gone nothing more can come, and nothing can reach
+// it: that is not waited for either where it is read no further because it is too far ahead.
+void HttpConnection::ready_for_nobody(Readiness what) {
+    if (what.broken) return close();
+    watched_for_ = {reads_when_ == ReadsWhen::readable,
+                    waits_to_write_ || reads_when_ == ReadsWhen::writable};
+    shard_->thread()->sockets().change(place_, socket_.get(), watched_for_);
+}
+
+void HttpConnection::watch_for(bool Readiness::* what) {
+    if (watched_for_.*what || place_ == SocketWatch::kNowhere) return;
+    watched_for_.*what = true;
+    shard_->thread()->sockets().change(place_, socket_.get(), watched_for_);
+}
+
+void HttpConnection::wait_to_read() {
+    if (reads_when_ != ReadsWhen::never || ahead_.size() >= kMostAhead) return;
+    reads_when_ = ReadsWhen::readable;
+    watch_for(&Readiness::read);
 }
 
 void HttpConnection::readable() {

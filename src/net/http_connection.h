@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
-
 #include "net/http_request_reader.h"
 #include "net/http_shard.h"
 #include "net/out_queue.h"
 #include "net/socket_stream.h"
+#include "net/socket_watch.h"
+#include "os/fd.h"
 
 namespace callgate::net {
 
@@ -49,15 +49,16 @@ struct HttpLink {
 };
 
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection>,
+                             public SocketOwner,
                              public HttpDeadlineHook,
                              public HttpConnectionHook {
 public:
-    /// Of a socket that start() is given.
-    HttpConnection(std::shared_ptr<HttpShard> shard, const os::Fd& socket, HttpPeer peer);
-    ~HttpConnection();
+    HttpConnection(std::shared_ptr<HttpShard> shard, os::Fd socket, HttpPeer peer);
+    ~HttpConnection() override;
 
     /// False: the system has no room to watch it; it is closed.
-    bool start(os::Fd socket);
+    bool start();
+    void ready(Readiness what) override;
     void end_when_idle();
     void close();
     void deadline_passed();
@@ -75,6 +76,8 @@ public:
     void on_gone(std::uint64_t exchange, std::function<void()> function);
 
 private:
+    /// What it waits for before it reads again; TLS may have to write first.
+    enum class ReadsWhen : std::uint8_t { never, readable, writable };
     enum class Phase : std::uint8_t {
         reading,    ///< the next request
         answering,  ///< the handler has it, or a stream goes on
@@ -87,7 +90,8 @@ private:
         return exchange == exchange_ && phase_ == Phase::answering;
     }
     void wait_to_read();
-    void wait_for_error();
+    void ready_for_nobody(Readiness what);
+    void watch_for(bool Readiness::* what);
     void readable();
     void drive(std::string_view fresh);
     bool goes_on(std::string_view& input);
@@ -98,7 +102,7 @@ private:
     void refuse(const HttpRefusal& refusal);
     void count_held();
 
-    void answer(int status, const HttpHeaders& headers, std::string body);
+    void answer(int status, const HttpHeaders& headers, std::string body, std::string_view content_type = {});
     void enqueue(std::string bytes);
     void add_piece(std::string bytes);
     void left();
@@ -112,7 +116,9 @@ private:
 
     const std::shared_ptr<HttpShard> shard_;
     const std::shared_ptr<HttpLink> link_;
-    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> socket_;
+    os::Fd socket_;
+    SocketWatch::Place place_ = SocketWatch::kNowhere;
+    Readiness watched_for_;
     SocketStream stream_;
     HttpRequestReader reader_;
     std::string ahead_;  // came after the request that is being answered
@@ -122,6 +128,7 @@ private:
     std::uint64_t exchange_ = 0;  // counts requests
     std::size_t held_ = 0;        // as it was counted last
     Phase phase_ = Phase::reading;
+    ReadsWhen reads_when_ = ReadsWhen::never;
     bool one_one_ = true;    // of the request that is being answered: HTTP/1.1
     bool bodiless_ = false;  // its answer has none, whatever is written
     bool chunked_ = false;
@@ -129,8 +136,6 @@ private:
     bool in_handler_ = false;
     bool head_judged_ = false;  // of the request that is being read
     bool close_after_ = false;
-    bool waits_to_read_ = false;
-    bool waits_for_error_ = false;
     bool waits_to_write_ = false;
     bool drives_later_ = false;
     bool broken_ = false;  // nothing can be written any more

@@ -33,12 +33,14 @@ void HttpConnection::refuse(const HttpRefusal& refusal) {
 
 void HttpConnection::send(std::uint64_t exchange, HttpResponse response) {
     if (!current(exchange)) return;
-    answer(response.status, response.headers, std::move(response.body));
+    answer(response.status, response.headers, std::move(response.body), response.content_type);
     left();
 }
 
-void HttpConnection::answer(int status, const HttpHeaders& headers, std::string body) {
+void HttpConnection::answer(int status, const HttpHeaders& headers, std::string body,
+                            std::string_view content_type) {
     HttpFraming framing;
+    framing.content_type = content_type;
     framing.close = close_after_;
     framing.keep_alive = !one_one_ && !close_after_;
     if (has_body(status)) framing.size = body.size();
@@ -143,7 +145,7 @@ void HttpConnection::left() {
 // At the end of this turn of the loop.
 void HttpConnection::left_later() {
     if (in_handler_ || std::exchange(drives_later_, true)) return;
-    boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    boost::asio::post(shard_->thread()->context(), [self = shared_from_this()] {
         self->drives_later_ = false;
         if (self->phase_ != Phase::closed) self->drive({});
     });
@@ -187,21 +189,14 @@ void HttpConnection::all_has_left() {
 void HttpConnection::wait_to_write() {
     if (std::exchange(waits_to_write_, true)) return;
     if (kind != HttpDeadline::write) shard_->set_deadline(*this, HttpDeadline::write);
-    socket_.async_wait(socket_.wait_write,
-                       [self = shared_from_this()](const boost::system::error_code& error) {
-                           self->waits_to_write_ = false;
-                           if (!error && self->phase_ != Phase::closed) self->drive({});
-                       });
+    watch_for(&Readiness::write);
 }
 
 // TLS has something of its own to write before it can read.
 void HttpConnection::wait_to_write_for_reading() {
-    if (std::exchange(waits_to_read_, true)) return;
-    socket_.async_wait(socket_.wait_write,
-                       [self = shared_from_this()](const boost::system::error_code& error) {
-                           self->waits_to_read_ = false;
-                           if (!error) self->readable();
-                       });
+    if (reads_when_ != ReadsWhen::never) return;
+    reads_when_ = ReadsWhen::writable;
+    watch_for(&Readiness::write);
 }
 
 void HttpConnection::exchange_has_ended() {

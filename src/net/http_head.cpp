@@ -136,7 +136,8 @@ std::optional<HttpRefusal> judge_head(HttpHead& head) {
 }
 
 bool same_ignoring_case(std::string_view one, std::string_view other) noexcept {
-    return std::ranges::equal(one, other, {}, lower, lower);
+    if (one.size() != other.size()) return false;
+    return one == other || std::ranges::equal(one, other, {}, lower, lower);
 }
 
 }  // namespace callgate::net

@@ -1,6 +1,9 @@
 // What waits costs little: many streams on one thread while others are answered.
+#include <atomic>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,6 +11,7 @@
 
 #include "base/must.h"
 #include "base/mutex.h"
+#include "net/http_client_testing.h"
 #include "net/http_server.h"
 #include "net/net_testing.h"
 
@@ -51,6 +55,40 @@ TEST(HttpMemory, AThousandIdleStreamsCostLittleAndHoldNobodyUp) {
     for (const auto& stream : streams) stream->end();
     for (TestClient& client : clients) ASSERT_EQ(client.read_chunk(), std::nullopt);
     EXPECT_EQ(other.ask(get()).body, "answered");
+}
+
+TEST(HttpMemory, AThousandIdleStreamsCostAClientLittle) {
+    constexpr std::size_t kStreams = 1'000;
+    Loop loop;
+    const TestListener listener(kStreams);
+    HttpClientOptions options;
+    options.pool.max_connections = options.pool.max_per_origin = kStreams;
+    const auto client = must(HttpClient::open(loop, options));
+    std::vector<std::shared_ptr<HttpExchange>> streams;
+    std::vector<TestClient> peers;
+    streams.reserve(kStreams);
+    peers.reserve(kStreams);
+    std::atomic<std::size_t> came{0};
+    const auto open = [&] {
+        HttpClientRequest request("POST", listener.url());
+        request.headers = {{"X-Filler", std::string(2'000, 'x')}};
+        request.body.assign(2'000, 'x');
+        request.limits.idle_time = {};
+        HttpHandlers handlers;
+        handlers.on_piece = [&came](std::string_view piece) { came += piece.size(); };
+        streams.push_back(client->send(std::move(request), std::move(handlers)));
+        peers.push_back(listener.accept_request());
+        peers.back().forget();
+        peers.back().send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Filler: " +
+                          std::string(1'000, 'x') + "\r\n\r\n" + std::string(4'000, 'x'));
+        while (came != streams.size() * 4'000) std::this_thread::yield();
+    };
+    open();
+    const std::size_t before = allocated();
+    while (streams.size() < kStreams) open();
+    const std::size_t each = (allocated() - before) / (kStreams - 1);
+    std::printf("%zu bytes a stream of a client\n", each);
+    EXPECT_LE(each, 4u << 10);
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ struct HttpResponse {
     /// Beside Date, Content-Length or Transfer-Encoding, and Connection, which the server sets.
     HttpHeaders headers;
     std::string body;
+    std::string_view content_type{};  ///< a constant, instead of a header of that name; "": none
 };
 
 /// The one answer to a request. Released without one, it answers 500.

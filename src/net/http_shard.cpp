@@ -50,10 +50,10 @@ void HttpShard::take(os::Fd socket, HttpPeer peer) {
         state_->connection_has_gone();
         return;
     }
-    const auto connection = std::make_shared<HttpConnection>(shared_from_this(), socket, std::move(peer));
+    const auto connection =
+        std::make_shared<HttpConnection>(shared_from_this(), std::move(socket), std::move(peer));
     connections_.push_back(*connection);
-    if (!connection->start(std::move(socket)))
-        state_->refused_connections.fetch_add(1, std::memory_order_relaxed);
+    if (!connection->start()) state_->refused_connections.fetch_add(1, std::memory_order_relaxed);
 }
 
 void HttpShard::drain() {

@@ -31,11 +31,12 @@ void LoopThread::stop() {
     context_.stop();
 }
 
-// What waits in the context may hold this thread, and this thread holds the context: it is destroyed here, or
-// each would keep the other for ever.
+// What waits in the context, or for a socket, may hold this thread, and this thread holds both: it is
+// destroyed here, or each would keep the other for ever.
 void LoopThread::join() {
     thread_.join();
     id_ = std::thread::id();
+    sockets_ = nullptr;
     context_.shutdown();
 }
 

@@ -23,6 +23,7 @@
 #include <callgate/calls.h>
 
 #include "base/mutex.h"
+#include "net/socket_watch.h"
 
 namespace callgate::net {
 
@@ -37,6 +38,8 @@ public:
 
     /// For what opens sockets and timers; only on this thread, or before anything runs there.
     boost::asio::io_context& context() noexcept { return context_; }
+    /// For sockets that are read and written often; only on this thread.
+    SocketWatch& sockets() noexcept { return *sockets_; }
     bool here() const noexcept { return id_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
     /// Runs work there, in the order in which it is given, never before this returns. False: the loop has
     /// ended, and the work was dropped. It is dropped as well if the loop ends before its turn.
@@ -61,6 +64,7 @@ private:
 
     Context context_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+    std::unique_ptr<SocketWatch> sockets_ = std::make_unique<SocketWatch>(context_);
     std::atomic<std::thread::id> id_{};
     std::thread thread_;
     base::Mutex mutex_;

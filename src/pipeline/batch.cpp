@@ -72,7 +72,9 @@ std::vector<pipeline::SharedContext> contexts_of(const std::vector<CallRequest>&
     contexts.reserve(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (has_own_key(calls[i])) {
-            contexts.push_back(pipeline::share(pipeline::context_of(calls[i], *shared)));
+            Context own = *shared;
+            pipeline::use_context_of(calls[i], own);
+            contexts.push_back(pipeline::share(std::move(own)));
         } else if (calls.size() > 1 || CALLGATE_GUARD(batch_suffix)) {
             contexts.push_back(for_one_of_many(shared, i));
         } else {

@@ -9,15 +9,14 @@ SharedContext usual_context() {
     return {SharedContext(), &usual};
 }
 
-SharedContext share(Context context) {
+SharedContext share(Context&& context) {
     if (context.principal.empty() && CALLGATE_GUARD(one_local_principal)) context.principal = kLocalPrincipal;
     return std::make_shared<const Context>(std::move(context));
 }
 
-Context context_of(const CallRequest& request, Context beside) {
+void use_context_of(const CallRequest& request, Context& beside) {
     if (request.context) beside = *request.context;
     if (!request.idempotency_key.empty()) beside.idempotency_key = request.idempotency_key;
-    return beside;
 }
 
 }  // namespace callgate::pipeline

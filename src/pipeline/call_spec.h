@@ -34,9 +34,9 @@ using SharedContext = std::shared_ptr<const Context>;
 /// Of a caller that says nothing about itself.
 [[gnu::hot]] SharedContext usual_context();
 /// With kLocalPrincipal where none is named. Every call's context passes here.
-SharedContext share(Context context);
-/// A request's own context and key, where it has them; otherwise the one given beside it.
-Context context_of(const CallRequest& request, Context beside);
+SharedContext share(Context&& context);
+/// `beside` becomes the context of a request: the request's own and its key, where it has them.
+void use_context_of(const CallRequest& request, Context& beside);
 
 /// What else there is to know of a call that a caller did not simply make: resumed, made by a tool, part of a
 /// limited batch, given its tool, or refused before it could begin.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -61,23 +62,91 @@ pipeline::WorkerPool::Options host_options(const RuntimeOptions& options) {
     return host;
 }
 
+// What an executor was given. It may keep it for longer than the runtime lives, or have kept it and thrown
+// all the same: it is run once.
+class HandedOver : public std::enable_shared_from_this<HandedOver> {
+public:
+    virtual ~HandedOver() = default;
+
+    void hand_to(const Executor& executor, Runtime::Core& core) {
+        core_ = core.weak_from_this();
+        try {
+            executor([self = shared_from_this()] { self->run(); });
+        } catch (...) {
+            core.counters.observer_faults.add();
+            core.notify([self = shared_from_this()] { self->run(); });
+        }
+    }
+
+protected:
+    HandedOver() = default;
+
+private:
+    virtual void work() = 0;
+    /// What work() needed goes on the executor, too.
+    virtual void release() noexcept = 0;
+    void run() {
+        if (begun_.exchange(true)) return;
+        try {
+            work();
+        } catch (...) {
+            if (const auto core = core_.lock()) core->counters.observer_faults.add();
+        }
+        release();
+    }
+
+    std::weak_ptr<Runtime::Core> core_;
+    std::atomic<bool> begun_{false};
+};
+
+class HandedWork final : public HandedOver {
+public:
+    explicit HandedWork(std::function<void()> work) : work_(std::move(work)) {}
+
+private:
+    void work() override { work_(); }
+    void release() noexcept override { work_ = nullptr; }
+
+    std::function<void()> work_;
+};
+
+// The end of a call, for a starter with an executor.
+class HandedEnd final : public HandedOver {
+public:
+    HandedEnd(Completion completion, std::shared_ptr<base::StopRelay> relay)
+        : completion_(std::move(completion)), relay_(std::move(relay)) {}
+
+    const Completion& completion() const noexcept { return completion_; }
+    void hand_over(pipeline::Call& ended) {
+        if (!completion_.done) return;
+        relay_ = nullptr;
+        outcome_.emplace(ended.take_outcome());
+        hand_to(completion_.executor, *ended.core);
+    }
+
+private:
+    void work() override { completion_.done(*std::exchange(outcome_, std::nullopt)); }
+    void release() noexcept override { completion_.done = nullptr; }
+
+    Completion completion_;
+    std::shared_ptr<base::StopRelay> relay_;  // until the call has ended
+    std::optional<Outcome> outcome_;
+};
+
 // What a call does to report to its starter: with an executor it only hands over, which is ours.
-pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::StopRelay> relay) {
+pipeline::Call::Reports reports_to(Completion&& completion, std::shared_ptr<base::StopRelay> relay) {
     using pipeline::Call;
     Call::Reports reports;
     if (completion.executor) {
-        const auto shared = std::make_shared<const Completion>(std::move(completion));
+        const bool tells_of_record = completion.recorded != nullptr;
+        const auto end = std::make_shared<HandedEnd>(std::move(completion), std::move(relay));
         reports.whose = Call::CodeIs::ours;
         // NOLINTBEGIN(clang-analyzer-cplusplus.NewDeleteLeaks): a function owns what it captured
-        reports.done = [shared, relay = std::move(relay)](Call& ended) {
-            if (!shared->done) return;
-            ended.core->run_on(shared->executor,
-                               [shared, outcome = ended.take_outcome()] { shared->done(outcome); });
-        };
-        if (shared->recorded) {
-            reports.recorded = [shared](Call& call) {
-                call.core->run_on(shared->executor,
-                                  [shared, id = call.recorded_id()] { shared->recorded(id); });
+        reports.done = [end](Call& ended) { end->hand_over(ended); };
+        if (tells_of_record) {
+            reports.recorded = [end](Call& call) {
+                call.core->run_on(end->completion().executor,
+                                  [end, id = call.recorded_id()] { end->completion().recorded(id); });
             };
         }
         // NOLINTEND(clang-analyzer-cplusplus.NewDeleteLeaks)
@@ -92,29 +161,6 @@ pipeline::Call::Reports reports_to(Completion completion, std::shared_ptr<base::
     };
     return reports;
 }
-
-// What an executor was given. It may keep it for longer than the runtime lives, or have kept it and thrown
-// all the same: it is run once.
-class HandedOver {
-public:
-    HandedOver(std::weak_ptr<Runtime::Core> core, std::function<void()> work)
-        : core_(std::move(core)), work_(std::move(work)) {}
-
-    void run() {
-        if (begun_.exchange(true)) return;
-        try {
-            work_();
-        } catch (...) {
-            if (const auto core = core_.lock()) core->counters.observer_faults.add();
-        }
-        work_ = nullptr;
-    }
-
-private:
-    const std::weak_ptr<Runtime::Core> core_;
-    std::function<void()> work_;
-    std::atomic<bool> begun_{false};
-};
 
 // What belongs to no call.
 class HostWork final : public pipeline::PoolTask {
@@ -230,13 +276,7 @@ CallId Runtime::Core::start(pipeline::Request request, Completion completion, co
 }
 
 void Runtime::Core::run_on(const Executor& executor, std::function<void()> work) {
-    const auto handed = std::make_shared<HandedOver>(weak_from_this(), std::move(work));
-    try {
-        executor([handed] { handed->run(); });
-    } catch (...) {
-        counters.observer_faults.add();
-        notify([handed] { handed->run(); });
-    }
+    std::make_shared<HandedWork>(std::move(work))->hand_to(executor, *this);
 }
 
 void Runtime::Core::wait_for(pipeline::Call& call) {

@@ -38,7 +38,7 @@ CallExplanation Runtime::Core::explain(pipeline::Request request, std::optional<
 
 CallExplanation Runtime::explain(CallRequest request, Context context,
                                  std::optional<std::chrono::system_clock::time_point> at) {
-    context = pipeline::context_of(request, std::move(context));
+    pipeline::use_context_of(request, context);
     pipeline::Request asked;
     asked.tool = std::move(request.tool);
     asked.action = std::move(request.action);

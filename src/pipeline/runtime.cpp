@@ -25,7 +25,7 @@ namespace {
 using pipeline::Purpose;
 using pipeline::Request;
 
-Request make_request(std::string_view tool, Args arguments, Context context, std::string action = "call") {
+Request make_request(std::string_view tool, Args arguments, Context&& context, std::string action = "call") {
     Request request;
     request.tool = std::string(tool);
     request.action = std::move(action);
@@ -34,15 +34,18 @@ Request make_request(std::string_view tool, Args arguments, Context context, std
     return request;
 }
 
-Request make_request(CallRequest call, Context context) {
-    context = pipeline::context_of(call, std::move(context));
-    Request request =
-        make_request(call.tool, std::move(call.arguments), std::move(context), std::move(call.action));
+Request make_request(CallRequest&& call, Context&& context) {
+    pipeline::use_context_of(call, context);
+    Request request;
+    request.tool = std::move(call.tool);
+    request.action = std::move(call.action);
+    request.arguments = std::move(call.arguments);
+    request.context = pipeline::share(std::move(context));
     request.timeout = call.timeout;
     return request;
 }
 
-Request resumption(std::string_view call_id, Context context) {
+Request resumption(std::string_view call_id, Context&& context) {
     Request request = make_request("", nullptr, std::move(context));
     if (call_id.empty()) request.from().refused = pipeline::no_such_call();
     request.from().resumes = std::string(call_id);
@@ -201,13 +204,13 @@ bool Runtime::cancel(std::string_view call_id) {
 
 bool Runtime::cancel(std::string_view call_id, const Context& caller) {
     const auto id = base::parse_uuid(call_id);
-    const auto call = id ? core_->waiting_calls.find(id->bytes, *pipeline::share(caller)) : nullptr;
+    const auto call = id ? core_->waiting_calls.find(id->bytes, *pipeline::share(Context(caller))) : nullptr;
     if (call) call->cancel();
     return call != nullptr;
 }
 
 Result<CallStatus> Runtime::outcome(std::string_view call_id, const Context& caller) {
-    return pipeline::status_of(*core_, call_id, *pipeline::share(caller));
+    return pipeline::status_of(*core_, call_id, *pipeline::share(Context(caller)));
 }
 
 void Runtime::start_outcome(std::string call_id, Context caller, std::function<void(Result<CallStatus>)> done,

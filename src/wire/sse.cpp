@@ -11,6 +11,8 @@ namespace callgate::wire {
 namespace {
 
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
+// What a line may have before data that is as large as an event may be.
+constexpr std::size_t kBeforeData = kMark.size() + std::string_view("data: ").size();
 
 // How long a stream may be asked to wait: more is taken as this.
 constexpr std::chrono::milliseconds kLongestRetry{24 * 60 * 60 * 1'000};
@@ -55,22 +57,32 @@ void SseReader::feed(std::string_view bytes, const Take& take) {
 
 void SseReader::keep(std::string_view part) {
     if (line_too_long_) return;
-    if (line_.size() + part.size() > max_bytes_ + kMark.size()) {
+    if (line_.size() + part.size() > max_bytes_ + kBeforeData) {
         line_too_long_ = true;
+        long_comment_ = begins_comment(part);
         std::string().swap(line_);
         return;
     }
     line_ += part;
 }
 
+// Whether the line is one that goes on with this. Of one that is too long more than the mark is there by now.
+bool SseReader::begins_comment(std::string_view part) const {
+    std::string begin = line_.substr(0, kMark.size() + 1);
+    begin += part.substr(0, kMark.size() + 1 - begin.size());
+    const bool marked = at_begin_ && begin.starts_with(kMark);
+    return begin[marked ? kMark.size() : 0] == ':';
+}
+
+// What is too long is so in whatever pieces it came.
 void SseReader::end_line(std::string_view last, const Take& take) {
-    if (!line_.empty() || line_too_long_) {
+    if (!line_.empty() || line_too_long_ || last.size() > max_bytes_ + kBeforeData) {
         keep(last);
         last = line_;
     }
     if (std::exchange(at_begin_, false) && last.starts_with(kMark)) last.remove_prefix(kMark.size());
     if (std::exchange(line_too_long_, false)) {
-        too_large_ = true;  // and not the empty line that ends an event
+        if (!long_comment_) too_large_ = true;  // and not the empty line that ends an event
     } else {
         take_line(last, take);
     }

@@ -2,8 +2,8 @@
 //
 // The reader takes bytes in any pieces, with line ends "\n", "\r\n" and "\r", and a byte order mark at the
 // beginning. Comments and unknown fields are ignored. An event without data is none, but its id counts, as
-// the standard says. One that is too large is reported once, without its data, and the reader goes on with
-// the next one.
+// the standard says. One that is too large, or has a line that is, is reported once, without its data, and
+// the reader goes on with the next one; comments may be of any size.
 //
 // Threads: one at a time.
 #pragma once
@@ -41,6 +41,7 @@ public:
 
 private:
     void keep(std::string_view part);
+    bool begins_comment(std::string_view part) const;
     void end_line(std::string_view last, const Take& take);
     void take_line(std::string_view line, const Take& take);
     void take_field(std::string_view name, std::string_view value);
@@ -55,6 +56,7 @@ private:
     bool at_begin_ = true;  // of the stream, where a byte order mark may stand
     bool has_data_ = false;
     bool line_too_long_ = false;
+    bool long_comment_ = false;  // of a line that is too long
     bool too_large_ = false;
     bool after_cr_ = false;  // a "\n" now belongs to the end of the line before
 };

@@ -65,6 +65,20 @@ TEST(Sse, AnEventThatIsTooLargeIsReportedOnceAndTheNextIsRead) {
     }
 }
 
+TEST(Sse, ALineThatIsTooLongIsSoInWhateverPiecesItComes) {
+    const std::string fits(20, 'x');
+    for (const std::size_t step : {1u, 3u, 1'000u}) {
+        EXPECT_EQ(events_of("data: " + fits + "\n\n", step, 20), (Events{"message|" + fits + "|"}));
+        EXPECT_EQ(events_of("data: " + fits + "x\n\n", step, 20), Events{"<too large>"});
+        EXPECT_EQ(events_of("unknown: " + fits + fits + "\ndata: 1\n\n", step, 20), Events{"<too large>"});
+        EXPECT_EQ(events_of("id: " + fits + fits + "\ndata: 1\n\ndata: 2\n\n", step, 20),
+                  (Events{"<too large>", "message|2|"}));
+        EXPECT_EQ(events_of(":" + fits + fits + "\ndata: 1\n\n", step, 20), Events{"message|1|"});
+        EXPECT_EQ(events_of("\xEF\xBB\xBF:" + fits + fits + "\ndata: 1\n\n", step, 0), Events{"<too large>"});
+        EXPECT_EQ(events_of("\xEF\xBB\xBF:" + fits + fits + "\ndata: 1\n\n", step, 20), Events{"message|1|"});
+    }
+}
+
 TEST(Sse, NoFieldBreaksOutOfItsLine) {
     std::string out;
     append_event(out, {"one\r\ntwo\rthree\n", "a\nb", "1\r\ndata: forged"});
