@@ -52,9 +52,9 @@ protected:
     }
     bool is_modern() const { return GetParam().era == EraChoice::modern; }
 
-    Runtime runtime;
     std::promise<void> entered;
     std::promise<void> left;
+    Runtime runtime;  // after what its tools use
     Server server{runtime};
     LinkToServer link{server, GetParam().over};
     ClientOnLoop client{of_era(GetParam().era), link.open(client)};
