@@ -153,11 +153,12 @@ schema-suite: ## the official JSON Schema test suite, a table per draft (CALLGAT
 	@tests/schema_suite/run.sh build/bench/bin/schema_suite
 
 .PHONY: conformance
-conformance: ## the official conformance suite of MCP, both requirement sets, against a server of ours (REPEAT=1)
+conformance: ## the official conformance suite of MCP, both requirement sets, against a server and a client of ours (REPEAT=1)
 	@tools/setup.sh build test bench
 	@tools/setup.sh node || true
-	@$(call build,bench,--target conformance_server)
+	@$(call build,bench,--target conformance_server conformance_client)
 	@python3 -B tests/conformance/run.py build/bench/bin/conformance-server --repeat $(REPEAT)
+	@python3 -B tests/conformance/run_client.py build/bench/bin/conformance-client --repeat $(REPEAT)
 
 .PHONY: interop
 interop: ## npm's MCP clients and servers beside our server, over pipes and HTTP, each revision (ONLY=client2-modern/http)

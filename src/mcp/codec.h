@@ -48,6 +48,12 @@ public:
     /// What the server says it can do.
     virtual Object capabilities() const = 0;
     virtual Object info(const ServerOptions& options) const = 0;
+
+    // As a client:
+    /// What one that can be asked these says it can do.
+    virtual Object client_capabilities(const InputAbilities& can) const = 0;
+    /// Each message after `initialize` names the revision in a header.
+    virtual bool names_itself() const noexcept { return true; }
 };
 
 const Codec& codec_2024_11_05();

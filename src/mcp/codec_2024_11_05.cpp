@@ -188,6 +188,13 @@ Object Codec20241105::info(const ServerOptions& options) const {
     return info;
 }
 
+Object Codec20241105::client_capabilities(const InputAbilities& can) const {
+    Object all;
+    if (can.roots) all["roots"] = Object{};
+    if (can.sampling) all["sampling"] = Object{};
+    return all;
+}
+
 const Codec& codec_2024_11_05() {
     static const Codec20241105 codec;
     return codec;

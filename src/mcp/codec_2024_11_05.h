@@ -20,6 +20,8 @@ public:
     Object prompt(const Prompt& prompt) const override;
     Object capabilities() const override;
     Object info(const ServerOptions& options) const override;
+    Object client_capabilities(const InputAbilities& can) const override;
+    bool names_itself() const noexcept override { return false; }
 
 protected:
     /// Whether content of this type can be said.

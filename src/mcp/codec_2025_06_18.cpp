@@ -8,6 +8,12 @@ InputAbilities Codec20250618::abilities(const Object& capabilities) const {
     return can;
 }
 
+Object Codec20250618::client_capabilities(const InputAbilities& can) const {
+    Object all = Codec20250326::client_capabilities(can);
+    if (can.form) all["elicitation"] = Object{};
+    return all;
+}
+
 bool Codec20250618::has_content(std::string_view type) const noexcept {
     return type == "resource_link" || Codec20250326::has_content(type);
 }

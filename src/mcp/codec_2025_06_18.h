@@ -14,6 +14,8 @@ public:
     std::string_view revision() const noexcept override { return "2025-06-18"; }
     bool batches() const noexcept override { return false; }
     InputAbilities abilities(const Object& capabilities) const override;
+    Object client_capabilities(const InputAbilities& can) const override;
+    bool names_itself() const noexcept override { return true; }
 
 protected:
     bool has_content(std::string_view type) const noexcept override;

@@ -14,6 +14,15 @@ InputAbilities Codec20251125::abilities(const Object& capabilities) const {
     return can;
 }
 
+Object Codec20251125::client_capabilities(const InputAbilities& can) const {
+    Object all = Codec20250618::client_capabilities(can);
+    Object elicitation;
+    if (can.form) elicitation["form"] = Object{};
+    if (can.url) elicitation["url"] = Object{};
+    if (!elicitation.empty()) all["elicitation"] = std::move(elicitation);
+    return all;
+}
+
 std::string Codec20251125::call_result(const Outcome& outcome) const {
     const bool as_it_is = (!outcome.structured() || has_structured(*outcome.structured())) &&
                           !outcome.data().result.extra.contains("resultType");

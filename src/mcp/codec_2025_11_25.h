@@ -14,6 +14,7 @@ public:
     bool stream_polling() const noexcept override { return true; }
     bool argument_faults_are_results() const noexcept override { return true; }
     InputAbilities abilities(const Object& capabilities) const override;
+    Object client_capabilities(const InputAbilities& can) const override;
     std::string call_result(const Outcome& outcome) const override;
 
 protected:

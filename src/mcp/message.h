@@ -37,6 +37,7 @@ inline constexpr int kHeaderMismatch = -32020;
 inline constexpr int kMissingCapability = -32021;
 inline constexpr int kUnsupportedVersion = -32022;
 inline constexpr int kResourceNotFound = -32002;  ///< before 2026-07-28
+inline constexpr int kUrlsWanted = -32042;        ///< 2025-11-25: pages are to be opened before
 }  // namespace codes
 
 struct Message {
