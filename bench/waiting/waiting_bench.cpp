@@ -110,7 +110,7 @@ Measured measure(std::size_t calls, const std::shared_ptr<Inbox>& inbox) {
     for (std::size_t i = 0; i < calls; ++i) {
         runtime.start(cg::CallRequest("wait"), context, [&](const cg::Outcome& outcome) {
             const std::lock_guard lock(mutex);
-            succeeded += outcome.ok() ? 1 : 0;
+            succeeded += outcome.ok() ? 1u : 0u;
         });
     }
     const auto all_began = Clock::now();
