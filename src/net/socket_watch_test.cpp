@@ -72,11 +72,11 @@ TEST(SocketWatch, NotifiesWhoseSocketIsReadyAndNobodyElse) {
 }
 
 TEST(SocketWatch, SaysItAgainUntilItIsDealtWithOrNotWanted) {
-    Loop loop;
     const Pair pair;
     int times = 0;
     std::promise<void> enough;
     SocketWatch::Place place = 0;
+    Loop loop;
     run_there(loop, [&](SocketWatch& sockets) {
         place = sockets.add(pair.ours.get(), std::make_shared<Owner>([&](Readiness what) {
                                 EXPECT_TRUE(what.read);
@@ -122,12 +122,12 @@ TEST(SocketWatch, TellsOfRoomToWriteAndOfAPeerThatHasGone) {
 
 // Both are ready at once; whoever is notified first removes the other, whose place is taken again.
 TEST(SocketWatch, WhoIsRemovedIsNotNotifiedAnyMoreNorWhoTakesThePlace) {
-    Loop loop;
     const Pair pairs[2];
     const Pair later;
     SocketWatch::Place places[2] = {};
     int notified = 0;
     std::promise<void> over;
+    Loop loop;
     run_there(loop, [&](SocketWatch& sockets) {
         for (int i = 0; i < 2; ++i) {
             places[i] =
