@@ -144,13 +144,13 @@ void QuestionRound::ask(const std::shared_ptr<net::LoopThread>& thread,
     for (auto& [key, question] : questions) {
         question.more_follow = --left > 0;
         ask_on(thread, whom, std::move(question),
-               [self = shared_from_this(), key = key](Result<Value> answer) {
+               [self = shared_from_this(), name = key](Result<Value> answer) {
                    if (!self->done_) return;
                    if (!answer) {
                        std::exchange(self->done_, nullptr)(tl::unexpected(std::move(answer.error())));
                        return;
                    }
-                   self->answers_[key] = std::move(*answer);
+                   self->answers_[name] = std::move(*answer);
                    if (--self->open_ == 0) std::exchange(self->done_, nullptr)(std::move(self->answers_));
                });
     }
