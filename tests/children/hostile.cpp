@@ -183,8 +183,8 @@ std::string try_to_approve(const char* path, const std::string& request) {
             ::setsid();
             stay();
         }
+        say("ready");  // first: without a launcher it may be ended at any moment
         ::kill(::getppid(), SIGKILL);
-        say("ready");
         stay();
     }
     if (kind == "approve") {
