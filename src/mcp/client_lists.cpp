@@ -267,6 +267,8 @@ void ClientLists::finish(ListKind kind) {
 // Whoever waits may ask again, or drop the client.
 void ClientLists::give(ListKind kind, const Result<SharedList>& result) {
     State& one = state(kind);
+    // The reading that ends here may be what it belongs to.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const Result<SharedList> given = result;
     one.reading.reset();
     const std::vector<Done> waiting = std::exchange(one.waiting, {});

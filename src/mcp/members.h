@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <callgate/json.h>
@@ -27,7 +28,7 @@ inline const Object* object_member(const Object& object, std::string_view member
 /// A move that brings the memory along, too, in which the members of `from` are. An assignment would copy
 /// them where `to` has memory of another kind.
 template <class What>
-void take_over(What& to, What&& from) noexcept {
+void take_over(What& to, std::type_identity_t<What>&& from) noexcept {
     std::destroy_at(&to);
     std::construct_at(&to, std::move(from));
 }
